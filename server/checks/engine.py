@@ -1,0 +1,240 @@
+"""Runs every rule of the compiled knowledge over one run.
+
+A rule concerns a run when its framework is listed, its version range is not ruled out and `applies_when` is true. Then
+`condition` (or a code check, for arithmetic) decides. Three answers are possible everywhere: true, false, unknown; an
+unknown names the native keys that would decide it and is never counted as passed.
+
+A rule bound to versions that are not known can still fire, but not as an error: it says "possible if ..." and is a
+warning where the newest release known to the rule is still affected, else an info.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from ..configs.run_config import RunConfig, Setting
+from ..configs.values import Unresolved
+from ..model import SEVERITIES, Edit, Finding, Fix, SettingRef
+from ..store.index import index
+from ..store.versions import in_range
+from .expr import Unknown, evaluate, fields_of
+from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome
+
+Rule = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Answer of one rule on one run."""
+
+    rule: Rule
+    outcome: Outcome
+    finding: Finding | None = None
+
+
+class RunScope:
+    """A run as the expression engine sees it (protocol `expr.Scope`)."""
+
+    def __init__(self, run: RunConfig) -> None:
+        self._run = run
+
+    def field_value(self, name: str) -> Any:
+        setting = self._run.settings.get(name)
+        if setting is None or isinstance(setting.value, Unresolved):
+            return Unknown(frozenset([name]))
+        return setting.value
+
+    def env_value(self, name: str) -> Any:
+        setting = self._run.env.get(name)
+        if setting is None:
+            return None
+        return setting.value if setting.known else Unknown(frozenset([f"env.{name}"]))
+
+    def is_explicit(self, name: str) -> bool:
+        setting = self._run.settings.get(name)
+        return setting is not None and setting.origin == "explicit"
+
+
+def check_run(run: RunConfig, focus: str = "all") -> list[Verdict]:
+    """Every rule's answer, in the order of the knowledge base. focus: only rules that carry this tag."""
+    rules = index()["rules"]
+    return [check_rule(rule, run) for rule in rules if focus == "all" or focus in rule.get("focus", ())]
+
+
+def check_rule(rule: Rule, run: RunConfig) -> Verdict:
+    """Answer of one rule."""
+    outcome, certain = _decide(rule, run)
+    finding = _finding(rule, run, outcome, certain) if isinstance(outcome, Hit) else None
+    return Verdict(rule, outcome, finding)
+
+
+def _decide(rule: Rule, run: RunConfig) -> tuple[Outcome, bool]:
+    """Outcome, and whether the version range (if any) is known to hold."""
+    if run.framework not in rule.get("frameworks", (run.framework,)):
+        return NotApplicable(f"not a {run.framework} rule"), True
+    affected = _affected(rule, run)
+    if affected is False:
+        return NotApplicable("version not affected"), True
+    scope = RunScope(run)
+    if "applies_when" in rule:
+        applies = evaluate(rule["applies_when"], scope)
+        if isinstance(applies, Unknown):
+            return _carried(applies, run, rule), True
+        if not applies:
+            return NOT_APPLICABLE, True
+    if "code" in rule:
+        return _code_check(rule["code"], run), affected is True
+    value = evaluate(rule["condition"], scope)
+    if isinstance(value, Unknown):
+        return _carried(value, run, rule), True
+    return (Hit(rule.get("anchor", "")) if value else PASS), affected is True
+
+
+def _carried(unknown: Unknown, run: RunConfig, rule: Rule) -> Outcome:
+    """Undecided, unless the framework has no such setting at all."""
+    missing = [name for name in unknown.needs if not _framework_has(name, run)]
+    if missing:
+        return NotApplicable(f"{run.framework} has no setting for {', '.join(sorted(missing))}")
+    return unknown
+
+
+def _framework_has(name: str, run: RunConfig) -> bool:
+    return name.startswith("env.") or name in run.settings or name in run.keys or name in _CALLER_FIELDS
+
+
+_CALLER_FIELDS = ("gpu", "world_size", "data_parallel_size", "is_moe")
+
+
+def _affected(rule: Rule, run: RunConfig) -> bool | None:
+    """Whether one of the rule's version ranges holds: True, False, or None when a version is not known.
+
+    A rule without ranges holds for all versions.
+    """
+    ranges: dict[str, str] = rule.get("affected", {})
+    if not ranges:
+        return True
+    answers = [in_range(run.versions[name], spec) if name in run.versions else None for name, spec in ranges.items()]
+    if any(answer is False for answer in answers):
+        return False
+    return None if None in answers else True
+
+
+def _code_check(name: str, run: RunConfig) -> Outcome:
+    module, function = name.split(".")
+    outcome: Outcome = getattr(import_module(f".{module}", __package__), function)(run)
+    return outcome
+
+
+def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
+    anchor = hit.anchor or rule.get("anchor", "")
+    severity, confidence = rule["severity"], rule.get("confidence", "high")
+    message = fill_text(hit.message or rule["message"], run)
+    if not certain:
+        bounds = " and ".join(f"{name} {spec.replace(',', ' ')}" for name, spec in rule["affected"].items())
+        message = f"{message} Possible if {bounds}: give the version to decide it."
+        severity, confidence = _capped(severity, "warning" if _newest_affected(rule) else "info"), "low"
+    if rule.get("verdict") == "reported":
+        severity = _capped(severity, "warning")
+    return Finding(
+        rule=rule["id"],
+        severity=severity,
+        confidence=confidence,
+        title=rule["title"],
+        message=message,
+        pattern=rule.get("pattern", ""),
+        setting=setting_ref(run, anchor),
+        fix=_fix(rule, hit, run),
+        seed=list(rule.get("seed", ())),
+        bugs=list(rule.get("bugs", ())),
+        references=[reference["url"] for reference in rule.get("references", ())],
+    )
+
+
+def _capped(severity: str, cap: str) -> str:
+    return max(severity, cap, key=SEVERITIES.index)
+
+
+def _newest_affected(rule: Rule) -> bool:
+    """Whether no upper bound ends the affected range, so that the newest release is in it."""
+    return all("<" not in spec for spec in rule["affected"].values())
+
+
+def setting_ref(run: RunConfig, name: str) -> SettingRef | None:
+    """The setting a finding cites: file, line and native key of the user, or the default with its version."""
+    if not name:
+        return None
+    setting = run.env.get(name.removeprefix("env.")) if name.startswith("env.") else run.settings.get(name)
+    if setting is None:
+        return SettingRef(name, run.key_of(name), None, "default")
+    return _reference(name, setting)
+
+
+def _reference(name: str, setting: Setting) -> SettingRef:
+    return SettingRef(
+        name, setting.key, setting.value, setting.origin, setting.file, setting.line, setting.version or setting.note
+    )
+
+
+def _fix(rule: Rule, hit: Hit, run: RunConfig) -> Fix | None:
+    described = rule.get("fix") or {}
+    text = hit.fix or described.get("text", "")
+    edits = hit.edits or described.get("edits", {})
+    if not text and not edits:
+        return None
+    return Fix(
+        fill_text(text, run),
+        [Edit(run.key_of(name), value) for name, value in edits.items()],
+        described.get("safety", "unsafe"),
+    )
+
+
+_PLACEHOLDER = re.compile(r"\{(env\.)?(\w+)(\.key)?\}")
+
+
+def fill_text(template: str, run: RunConfig) -> str:
+    """Text of a rule with {field} (its value) and {field.key} (its native key) filled in."""
+
+    def replace(match: re.Match[str]) -> str:
+        environment, name, key = match.groups()
+        if key:
+            return run.key_of(name)
+        setting = run.env.get(name) if environment else run.settings.get(name)
+        return "unset" if setting is None else show(setting.value)
+
+    return _PLACEHOLDER.sub(replace, template)
+
+
+def show(value: Any) -> str:
+    """A value as the user would write it: true, false, null."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
+
+
+def needs_of(unknown: Unknown, run: RunConfig) -> list[str]:
+    """Native keys (or NAME for environment variables) that would decide an open rule.
+
+    Where a setting is there but unresolved, the names of what would resolve it are given instead of its key.
+    """
+    needs: set[str] = set()
+    for name in unknown.needs:
+        setting = run.settings.get(name)
+        if name.startswith("env."):
+            needs.add(name.removeprefix("env."))
+        elif setting is not None and isinstance(setting.value, Unresolved) and setting.value.names:
+            needs.update(setting.value.names)
+        else:
+            needs.add(run.key_of(name))
+    return sorted(needs)
+
+
+def rule_fields(rule: Rule) -> set[str]:
+    """Canonical fields that a rule reads, for documentation and tests."""
+    nodes: Iterable[Any] = (rule[name] for name in ("applies_when", "condition") if name in rule)
+    return set().union(*(fields_of(node) for node in nodes), set())

@@ -1,0 +1,167 @@
+"""The result types of validate: plain dataclasses, so that the command line pays for no pydantic import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+from .configs.values import Unresolved
+
+SEVERITIES = ("error", "warning", "info")
+
+
+@dataclass(slots=True)
+class SettingRef:
+    """The setting a finding is about: canonical field, native key, value, origin and place."""
+
+    field: str
+    key: str
+    value: Any
+    origin: str
+    file: str = ""
+    line: int = 0
+    version: str = ""
+
+
+@dataclass(slots=True)
+class Edit:
+    """Set `key` to `value` in the user's file."""
+
+    key: str
+    value: Any
+
+
+@dataclass(slots=True)
+class Fix:
+    """What to do, in the framework's own syntax. An unsafe fix changes training or cost, so a person decides."""
+
+    text: str
+    edits: list[Edit] = field(default_factory=list)
+    safety: str = "unsafe"  # safe | unsafe
+
+
+@dataclass(slots=True)
+class Finding:
+    """One fault, with its evidence."""
+
+    rule: str
+    severity: str
+    confidence: str
+    title: str
+    message: str
+    pattern: str = ""
+    setting: SettingRef | None = None
+    fix: Fix | None = None
+    seed: list[str] = field(default_factory=list)
+    bugs: list[str] = field(default_factory=list)
+    references: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class UnknownKeyRow:
+    key: str
+    file: str
+    line: int
+    did_you_mean: list[str]
+    note: str
+
+
+@dataclass(slots=True)
+class Undecided:
+    """A rule that the input does not decide, and the native keys that would."""
+
+    rule: str
+    needs: list[str]
+    note: str = ""
+
+
+@dataclass(slots=True)
+class SeedRow:
+    """One of the seeds' 36 rules, answered."""
+
+    id: str
+    title: str
+    answer: str  # right | conditional | outdated | wrong
+    status: str  # fail | warn | pass | unknown | not_applicable
+    checks: list[str]
+    note: str
+
+
+@dataclass(slots=True)
+class Report:
+    """The answer of validate."""
+
+    framework: str
+    sources: list[dict[str, Any]] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+    summary: dict[str, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    unknown_keys: list[UnknownKeyRow] = field(default_factory=list)
+    batch: dict[str, Any] = field(default_factory=dict)
+    undecided: list[Undecided] = field(default_factory=list)
+    seed_rules: list[SeedRow] = field(default_factory=list)
+    settings: list[SettingRef] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    suppressed: list[dict[str, Any]] = field(default_factory=list)
+
+    def worst(self) -> str:
+        """The highest severity among the findings, or ""."""
+        return next((level for level in SEVERITIES if any(f.severity == level for f in self.findings)), "")
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON types: unresolved values as text, numbers that are not finite as "nan", "inf", "-inf"."""
+    if isinstance(value, Unresolved):
+        return value.text
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): plain(item) for key, item in value.items()}
+    if is_dataclass(value):
+        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return clean(str(value))
+
+
+def clean(text: str) -> str:
+    """Text that every JSON encoder and terminal survives: no lone surrogates, no control characters but \\n and \\t."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c >= " " or c in "\n\t" else "�" for c in text if c != "\x7f")
+
+
+def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> dict[str, Any]:
+    """The report as plain JSON types.
+
+    detail: "full" has everything; "normal" leaves out settings and assumptions and sums up what was not decided;
+    "brief" has findings and unknown keys only. limit: at most so many findings, unknown keys and undecided rules each;
+    what was cut is said in `notes`.
+    """
+    data: dict[str, Any] = plain(report)
+    if detail != "full":
+        for name in ("settings", "assumptions"):
+            del data[name]
+        data["findings"] = [_short_finding(finding, detail) for finding in data["findings"]]
+    if detail == "brief":
+        for name in ("undecided", "batch"):
+            del data[name]
+    for name in ("findings", "unknown_keys", "undecided"):
+        rows = data.get(name)
+        if limit is not None and rows is not None and len(rows) > limit:
+            data["notes"].append(f"{len(rows) - limit} more {name.replace('_', ' ')} cut; raise limit to see them")
+            data[name] = rows[:limit]
+    return {name: value for name, value in data.items() if value not in ([], {}) or name in _ALWAYS}
+
+
+_ALWAYS = ("framework", "sources", "versions", "summary", "findings", "unknown_keys", "undecided")
+
+
+def _short_finding(finding: dict[str, Any], detail: str) -> dict[str, Any]:
+    keep = {name: value for name, value in finding.items() if value not in (None, [], "")}
+    if detail == "brief":
+        keep.pop("references", None)
+        keep.pop("title", None)
+    return keep
