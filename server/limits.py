@@ -18,9 +18,10 @@ MAX_SUGGESTIONS = 3  # did-you-mean proposals per unknown key
 
 # Serving
 MAX_PASTED_CHARS = 1_000_000  # config text given in a call; a longer one comes by path
-MAX_ARGUMENT_CHARS = 4_096  # any other text argument
+MAX_PATH_CHARS = 4_096  # the file or files that a call names
+MAX_WORD_CHARS = 200  # any other text argument
 MAX_TARGETS = 20  # files of one run named in one call
 MAX_MESSAGE_BYTES = 8_000_000  # one message of the stdio transport
-MAX_FINDINGS = 500  # largest `limit` of a call
+MAX_ROWS = 500  # largest `limit` of a call
 REQUEST_SECONDS = 20  # a call that takes longer is answered with an error
 MAX_PARALLEL_CALLS = 4  # worker threads; further calls wait
