@@ -1,0 +1,255 @@
+"""What Python source says about its settings, read with `ast`: class fields, module constants, argparse options."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+REQUIRED = {"required": True}
+MAX_EXPRESSION = 120
+_NAMES = {"bool", "int", "float", "str", "list", "dict"}
+_NUMERIC_CALLS = {"int": int, "float": float, "pp_int": int}  # pp_int: DeepSpeed's int with its own printed form
+
+
+@dataclass(frozen=True)
+class Field:
+    default: Any
+    type: str = ""
+    choices: tuple[Any, ...] = ()
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def value(node: ast.expr, names: Mapping[str, Any] | None = None) -> Any:
+    """The JSON value of an expression, or {"expr": source} where the source alone does not fix it."""
+    found = _constant(node, names or {})
+    return expression(node) if found is _UNKNOWN else found
+
+
+def expression(node: ast.expr) -> dict[str, str]:
+    text = ast.unparse(node)
+    return {"expr": text if len(text) <= MAX_EXPRESSION else text[: MAX_EXPRESSION - 3] + "..."}
+
+
+_UNKNOWN = object()
+
+
+def _constant(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    match node:
+        case ast.Constant(value=constant):
+            return _UNKNOWN if constant is ... or isinstance(constant, (bytes, complex)) else constant
+        case ast.Name(id=name):
+            return names.get(name, _UNKNOWN)
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            return _all([_constant(item, names) for item in items])
+        case ast.Dict(keys=keys, values=values) if all(isinstance(key, ast.Constant) for key in keys):
+            found = _all([_constant(item, names) for item in values])
+            if found is _UNKNOWN:
+                return _UNKNOWN
+            return {str(key.value): item for key, item in zip(keys, found, strict=True)}  # type: ignore[union-attr]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            number = _constant(operand, names)
+            return -number if isinstance(number, (int, float)) else _UNKNOWN
+        case ast.BinOp(left=left, op=operator, right=right):
+            return _arithmetic(operator, _constant(left, names), _constant(right, names))
+        case ast.Call(func=ast.Name(id="list" | "dict" as kind), args=[], keywords=[]):
+            return [] if kind == "list" else {}
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in _NUMERIC_CALLS:
+            number = _constant(first, names)
+            if not isinstance(number, (int, float)) or not math.isfinite(number):
+                return _UNKNOWN
+            return _NUMERIC_CALLS[name](number)
+    return _UNKNOWN
+
+
+def _all(items: list[Any]) -> Any:
+    return _UNKNOWN if any(item is _UNKNOWN for item in items) else items
+
+
+def _arithmetic(operator: ast.operator, left: Any, right: Any) -> Any:
+    if isinstance(left, str) and isinstance(right, str) and isinstance(operator, ast.Add):
+        return left + right
+    if not all(isinstance(side, (int, float)) for side in (left, right)):
+        return _UNKNOWN
+    match operator:
+        case ast.Mult():
+            return left * right
+        case ast.Pow() if abs(right) <= 64:
+            return left**right
+        case ast.Add():
+            return left + right
+        case ast.Sub():
+            return left - right
+    return _UNKNOWN
+
+
+def constants(module: ast.Module) -> dict[str, Any]:
+    """The module's NAME = value assignments whose value the source fixes."""
+    found: dict[str, Any] = {}
+    for node in module.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            constant = _constant(node.value, found)
+            if constant is not _UNKNOWN:
+                found[node.targets[0].id] = constant
+    return found
+
+
+# -- classes with annotated fields (dataclasses, pydantic models) -----------------------------------------------------
+
+
+def classes(paths: Sequence[Path]) -> dict[str, ast.ClassDef]:
+    """Classes of the files that exist, by name; an earlier file wins."""
+    found: dict[str, ast.ClassDef] = {}
+    for path in paths:
+        if path.is_file():
+            for node in ast.walk(tree(path)):
+                if isinstance(node, ast.ClassDef):
+                    found.setdefault(node.name, node)
+    return found
+
+
+def class_fields(
+    name: str, known: Mapping[str, ast.ClassDef], names: Mapping[str, Any] | None = None
+) -> dict[str, Field]:
+    """The fields of a class, its bases (as far as they are in `known`) first."""
+    fields: dict[str, Field] = {}
+    for base in reversed(known[name].bases):
+        base_name = base.attr if isinstance(base, ast.Attribute) else ast.unparse(base)
+        if base_name in known and base_name != name:
+            fields.update(class_fields(base_name, known, names))
+    for node in known[name].body:
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+            continue
+        if not node.target.id.startswith("_") and "ClassVar" not in ast.unparse(node.annotation):
+            fields[node.target.id] = _field(node, names or {})
+    return fields
+
+
+def _field(node: ast.AnnAssign, names: Mapping[str, Any]) -> Field:
+    metadata: Any = None
+    default: Any = REQUIRED
+    match node.value:
+        case None:
+            pass
+        case ast.Call(func=function, args=positional, keywords=keywords) if _called(function) in ("field", "Field"):
+            given = {keyword.arg: keyword.value for keyword in keywords if keyword.arg}
+            metadata = given.get("metadata")
+            if "default" in given:
+                default = value(given["default"], names)
+            elif "default_factory" in given:
+                default = _factory(given["default_factory"], names)
+            elif positional:
+                is_ellipsis = isinstance(positional[0], ast.Constant) and positional[0].value is ...
+                default = REQUIRED if is_ellipsis else value(positional[0], names)
+        case other:
+            default = value(other, names)
+    return Field(default, type_name(node.annotation), _metadata_choices(metadata, node.annotation))
+
+
+def _called(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _factory(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    match node:
+        case ast.Name(id="list"):
+            return []
+        case ast.Name(id="dict"):
+            return {}
+        case ast.Lambda(body=body):
+            return value(body, names)
+    return {"expr": f"{ast.unparse(node)}()"}
+
+
+def _metadata_choices(metadata: ast.expr | None, annotation: ast.expr) -> tuple[Any, ...]:
+    if isinstance(metadata, ast.Dict):
+        for key, item in zip(metadata.keys, metadata.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == "choices":
+                found = _constant(item, {})
+                return tuple(found) if isinstance(found, list) else ()
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Subscript) and _called(node.value) == "Literal":
+            literal = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            found = _all([_constant(item, {}) for item in literal])
+            return tuple(found) if isinstance(found, list) else ()
+    return ()
+
+
+def type_name(annotation: ast.expr) -> str:
+    """The plain types an annotation allows, e.g. "dict|str"; "" when it names none."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        annotation = ast.parse(annotation.value, mode="eval").body
+    return "|".join(sorted(set(_types(annotation))))
+
+
+def _types(annotation: ast.expr) -> Iterator[str]:
+    match annotation:
+        case ast.Name(id=name):
+            if name.lower() in _NAMES:
+                yield name.lower()
+        case ast.BinOp(left=left, right=right):
+            yield from _types(left)
+            yield from _types(right)
+        case ast.Subscript(value=container, slice=inner):
+            if _called(container) in ("Optional", "Union"):
+                for item in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
+                    yield from _types(item)
+            elif _called(container) == "Literal":
+                yield "str"
+            else:
+                yield from _types(container)
+        case ast.Attribute(attr=name) if name.lower() in _NAMES:
+            yield name.lower()
+
+
+# -- argparse ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Option:
+    names: tuple[str, ...]  # without dashes, the long ones
+    field: Field
+
+
+def option(call: ast.Call, names: Mapping[str, Any] | None = None) -> Option | None:
+    """One `add_argument` call with at least one long option; None for positionals."""
+    known = names or {}
+    flags = [text for text in (_text(argument, known) for argument in call.args) if text]
+    long = tuple(flag.removeprefix("--") for flag in flags if flag.startswith("--"))
+    if not long:
+        return None
+    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    default: Any = value(given["default"], known) if "default" in given else None
+    kind = ast.unparse(given["type"]) if "type" in given else ""
+    match given.get("action"):
+        case ast.Constant(value="store_true"):
+            default, kind = (False if "default" not in given else default), "bool"
+        case ast.Constant(value="store_false"):
+            default, kind = (True if "default" not in given else default), "bool"
+    if isinstance(required := given.get("required"), ast.Constant) and required.value is True:
+        default = REQUIRED
+    choices = value(given["choices"], known) if "choices" in given else []
+    return Option(
+        long, Field(default, kind if kind in _NAMES else "", tuple(choices) if isinstance(choices, list) else ())
+    )
+
+
+def _text(node: ast.expr, names: Mapping[str, Any]) -> str:
+    """The text of a string or an f-string whose names are known; "" otherwise."""
+    if isinstance(node, ast.JoinedStr):
+        parts = []
+        for part in node.values:
+            inner = part.value if isinstance(part, ast.FormattedValue) else part
+            parts.append(_constant(inner, names))
+        return "".join(parts) if all(isinstance(part, str) for part in parts) else ""
+    found = _constant(node, names)
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,118 @@
+"""One keys.json file: change points per key, and their state at one version.
+
+    "tables": {table: {key: [[version, default], ..., [version]]}}     a point of length 1: removed in that version
+    "first":  {table: version}       for a table that starts later than the first version
+    "like":   {table: other}         a key that is not listed behaves as in the other table (from "first" on);
+                                     an empty list: the key never existed here
+"types" and "choices" have the form of "tables"; "aliases" {table: {alias: key}}; "open" {table: [prefix]}: anything
+below the prefix is allowed; "renames" and "derived" are copies of renames.yaml and derived_defaults.yaml beside it.
+scripts/extract_keys.py writes the files.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from ..paths import data_dir
+from ..store.versions import parse
+from .values import InputError
+
+History = list[list[Any]]
+"""Change points [version, default], ascending; [version] alone: removed in that version."""
+
+
+class KeyData:
+    """One keys.json file."""
+
+    def __init__(self, framework: str, content: Mapping[str, Any]) -> None:
+        self.framework = framework
+        self.package: str = content["package"]
+        self.versions: list[str] = content["versions"]
+        self.tables: dict[str, dict[str, History]] = content["tables"]
+        self.first: dict[str, str] = content.get("first", {})
+        self.like: dict[str, str] = content.get("like", {})
+        self.open: dict[str, list[str]] = content.get("open", {})
+        self.renames: list[dict[str, Any]] = content.get("renames", [])
+        self.derived: dict[str, list[dict[str, Any]]] = content.get("derived", {})
+        self.abbreviations: bool = content.get("abbreviations", False)
+        self._content = content
+        self._order = {version: index for index, version in enumerate(self.versions)}
+
+    def nearest(self, version: str | None) -> tuple[int, bool, str]:
+        """(index of the version to use, whether it is the one asked for, why not)."""
+        newest = len(self.versions) - 1
+        if version is None:
+            note = f"no {self.package} version given: {self.versions[newest]}, the newest known, is assumed"
+            return newest, False, note
+        index = bisect_right(self.versions, parse(version), key=parse) - 1
+        if index < 0:
+            oldest = self.versions[0]
+            return 0, False, f"{self.package} {version} is older than the data; keys of {oldest} are used"
+        used = self.versions[index]
+        if parse(used) == parse(version):
+            return index, True, ""
+        if index == newest:
+            return index, False, f"{self.package} {version} is newer than the data; keys of {used} are used"
+        after = self.versions[index + 1]
+        return index, False, f"{self.package} {version} lies between {used} and {after}; keys of {used} are used"
+
+    def start(self, table: str) -> int:
+        return self._order[self.first[table]] if table in self.first else 0
+
+    def kind(self, kind: str, table: str) -> dict[str, History]:
+        found: dict[str, History] = self._content.get(kind, {}).get(table, {})
+        return found
+
+    def aliases(self, table: str) -> dict[str, str]:
+        found: dict[str, str] = self._content.get("aliases", {}).get(table, {})
+        return found
+
+    def state(self, kind: str, table: str, index: int) -> dict[str, Any]:
+        """The keys of a table at one version."""
+        if index < self.start(table):
+            return {}
+        histories = self.kind(kind, table)
+        if table in self.like:
+            histories = {**self.kind(kind, self.like[table]), **histories}
+        found: dict[str, Any] = {}
+        for key, history in histories.items():
+            point = self.point(history, index)
+            if point:
+                found[key] = point[1]
+        return found
+
+    def point(self, history: History, index: int) -> list[Any] | None:
+        """The change point in force at a version; None when the key does not exist there."""
+        order = self._order
+        current = None
+        for point in history:
+            if order[point[0]] > index:
+                break
+            current = point
+        return current if current is not None and len(current) == 2 else None
+
+    def has(self, table: str, key: str, index: int) -> bool:
+        return index >= self.start(table) and self.point(self.history(table, key), index) is not None
+
+    def history(self, table: str, key: str) -> History:
+        """The key's change points as this table sees them; empty when it never had the key."""
+        own = self.tables[table].get(key)
+        if own is not None or table not in self.like:
+            return own or []
+        inherited = self.tables[self.like[table]].get(key, [])
+        start = self.start(table)
+        later = [point for point in inherited if self._order[point[0]] > start]
+        point = self.point(inherited, start)
+        return [[self.versions[start], point[1]], *later] if point else later
+
+
+@lru_cache(maxsize=16)
+def key_data(framework: str) -> KeyData:
+    path = data_dir("knowledge") / "frameworks" / framework / "keys.json"
+    if not framework.isidentifier() or not path.is_file():
+        raise InputError(f"no key tables for framework {framework[:60]!r}")
+    return KeyData(framework, json.loads(path.read_bytes()))
