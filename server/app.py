@@ -62,13 +62,6 @@ def build_server(roots: Roots) -> Server[Any]:
     )
 
 
-def serve_stdio(roots: Roots) -> None:
-    """Answer on standard input and output until the input ends."""
-    from .transport import run_stdio
-
-    run_stdio(build_server(roots))
-
-
 def _describe(tool: Tool) -> types.Tool:
     return types.Tool(
         name=tool.name,
