@@ -29,6 +29,7 @@ class Part:
     data: Any = None
     takes_arguments: bool = False
     lints: list[Lint] = field(default_factory=list)
+    override_lints: list[Lint] = field(default_factory=list)  # what Hydra or OmegaConf says of the key=value words
     assumptions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -69,11 +70,18 @@ def parts_of_command(command: Command, takes_arguments: bool = False) -> list[Pa
         part = Part("shell", command.file, command.line, launcher or program, env=command.env)
         part.takes_arguments = takes_arguments
         own, words = _split_launcher(rest) if launcher else (rest, [])
-        part.entries, part.positional = entries_of_words(own)
+        _read_words(part, own)
         parts.append(part)
         if launcher and any(entry.key in ("--module", "-m") and entry.value is True for entry in part.entries):
             words = [Word("python", command.line, command.file), Word("-m", command.line, command.file), *words]
     return parts
+
+
+def part_of_words(format: str, path: str, words: list[Word]) -> Part:
+    """Arguments without the command that takes them, as a part."""
+    part = Part(format, path, words[0].line if words else 0)
+    _read_words(part, words)
+    return part
 
 
 def _program(words: list[Word]) -> tuple[str, list[Word]]:
@@ -119,41 +127,39 @@ def _looks_like_program(words: list[Word], index: int) -> bool:
     return text.startswith("-") or text.endswith(".py")
 
 
-def entries_of_words(words: Iterable[Word]) -> tuple[list[Entry], list[Word]]:
+# Programs whose key=value words go through OmegaConf.from_cli instead of Hydra
+_OMEGACONF_PROGRAMS = re.compile(r"verl\.trainer\.main$|skyrl|areal|run_grpo|run_sft|run_dpo")
+
+
+def _read_words(part: Part, words: Iterable[Word]) -> None:
     """Arguments as entries (flags and key=value overrides) and the positional rest.
 
     A flag takes the words up to the next flag or override as its value; several values make a list, none makes True.
     """
-    from .hydra import parse_override
+    from .hydra import read_overrides
 
-    entries: list[Entry] = []
-    positional: list[Word] = []
+    omegaconf = _OMEGACONF_PROGRAMS.search(part.program) is not None
     pending: tuple[Word, list[Word]] | None = None
     for word in words:
-        text = word.text
-        is_flag = _FLAG.match(text) is not None and not _NEGATIVE_NUMBER.match(text)
-        is_override = not is_flag and (_OVERRIDE.match(text) is not None or _DELETE.match(text) is not None)
+        is_flag = _FLAG.match(word.text) is not None and not _NEGATIVE_NUMBER.match(word.text)
+        is_override = not is_flag and (_OVERRIDE.match(word.text) or _DELETE.match(word.text)) is not None
         if pending is not None and (is_flag or is_override):
-            entries.append(_flag_entry(*pending))
+            part.entries.append(_flag_entry(*pending))
             pending = None
-        if is_flag:
+        if is_flag and "=" in word.text:
+            part.entries.append(_flag_entry(word, []))
+        elif is_flag:
             pending = (word, [])
-            if "=" in text:
-                entries.append(_flag_entry(word, []))
-                pending = None
         elif is_override:
-            override = parse_override(text, word.unknown)
-            if isinstance(override, Lint):
-                entries.append(Entry(text.split("=", 1)[0].lstrip("+~"), Unresolved(text, ()), word.file, word.line))
-            else:
-                entries.append(Entry(override.key, override.value, word.file, word.line, override.op, override.text))
+            entries, lints = read_overrides([word], omegaconf=omegaconf)
+            part.entries += entries
+            part.override_lints += lints
         elif pending is not None:
             pending[1].append(word)
         else:
-            positional.append(word)
+            part.positional.append(word)
     if pending is not None:
-        entries.append(_flag_entry(*pending))
-    return entries, positional
+        part.entries.append(_flag_entry(*pending))
 
 
 def _flag_entry(flag: Word, values: list[Word]) -> Entry:

@@ -58,7 +58,7 @@ class Lint:
 
 @dataclass(slots=True)
 class Document:
-    """A data file (YAML, JSON, Python call) read into entries."""
+    """A data file (YAML, JSON, Python call) read into entries. `name` is the callable of a Python call."""
 
     path: str
     format: str  # yaml | json | toml | python | ...
@@ -66,6 +66,7 @@ class Document:
     data: Any = None  # the parsed tree, for shape checks (framework detection)
     lints: list[Lint] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
