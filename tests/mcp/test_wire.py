@@ -1,0 +1,147 @@
+"""The wire between client and server, over a real process: nothing kills it, nothing is left without an answer."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and descriptors")
+
+MALFORMED = {
+    "broken JSON": (b"{bad", -32700, None),
+    "a lone surrogate escape": (b'{"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":"\\ud800"}}', -32700, None),
+    "deep nesting": (b"[" * 5_000, -32700, None),
+    "a byte order mark": (b"\xef\xbb\xbf{}", -32700, None),
+    "a batch": (b'[{"jsonrpc":"2.0","id":9,"method":"ping"}]', -32600, None),
+    "no JSON-RPC": (b"{}", -32600, None),
+    "a method that is no text": (b'{"jsonrpc":"2.0","id":9,"method":5}', -32600, 9),
+    "id zero": (b'{"jsonrpc":"2.0","id":0,"method":5}', -32600, 0),
+}
+
+
+@pytest.mark.parametrize("line, code, sender", MALFORMED.values(), ids=MALFORMED.keys())
+def test_a_malformed_line_is_answered_and_the_next_request_works(edge, line, code, sender):
+    edge.send_line(line)
+    answer = edge.receive()
+    assert (answer["id"], answer["error"]["code"]) == (sender, code)
+    assert edge.request("ping")["result"] == {}
+
+
+def test_an_empty_line_asks_for_nothing(edge):
+    edge.send_line(b"")
+    edge.send_line(b"  ")
+    assert edge.request("ping")["result"] == {}
+
+
+def test_invalid_utf8_is_replaced(edge):
+    edge.send_line(b'{"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":"\xff\xfe"}}')
+    assert edge.receive() == {"jsonrpc": "2.0", "id": 9, "result": {}}
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        b'{"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":"%s"}}',
+        b'{"method":"ping","params":{"x":"%s"},"jsonrpc":"2.0","id":9}',
+    ],
+    ids=["id first", "id last"],
+)
+def test_a_message_over_the_cap_is_refused_by_its_id(edge, template):
+    edge.send_line(template % (b"x" * 20_000_000))
+    answer = edge.receive()
+    assert answer["id"] == 9
+    assert answer["error"]["message"] == "message longer than 8,000,000 bytes: name a file instead"
+    assert edge.request("ping")["result"] == {}
+
+
+def test_lone_surrogates_are_replaced_on_the_way_out(edge):
+    result = edge.call("surrogate")
+    assert result["content"] == [{"type": "text", "text": "bad?end"}]
+    assert result["structuredContent"] == {"bad?key": "bad?end"}
+
+
+def test_numbers_that_are_not_finite_are_words(edge):
+    assert edge.call("not_finite")["structuredContent"] == {"values": ["nan", "inf", "-inf", 1.5]}
+
+
+def test_what_a_tool_prints_goes_to_stderr(start):
+    client = start(edge=True)
+    assert client.call("noisy")["content"][0]["text"] == "quiet"
+    client.close_input()
+    assert "a raw write in a tool\n" in client.errors()
+
+
+def test_a_crash_is_one_line_without_details_and_the_traceback_goes_to_stderr(start):
+    client = start(edge=True)
+    result = client.call("crash")
+    assert result["isError"] is True
+    assert result["content"][0]["text"] == (
+        "crash failed on this input; the server's log has the traceback: please report it"
+    )
+    client.close_input()
+    assert "ZeroDivisionError: secret detail" in client.errors()
+
+
+def test_an_unknown_tool_is_a_protocol_error_that_names_the_tools(edge):
+    error = edge.request("tools/call", {"name": "nan", "arguments": {}})["error"]
+    assert error["code"] == -32602
+    assert error["message"].startswith("unknown tool 'nan': there are surrogate, not_finite")
+
+
+def test_ping_answers_while_a_call_runs(edge):
+    slow = edge.send("tools/call", {"name": "brief_nap", "arguments": {}})
+    ping = edge.send("ping")
+    assert [edge.receive()["id"], edge.receive()["id"]] == [ping, slow]
+
+
+def test_a_call_ends_at_its_deadline(edge):
+    began = time.monotonic()
+    result = edge.call("endless")
+    assert result["isError"] is True
+    assert result["content"][0]["text"] == "stopped after 3 s: pass one smaller file"
+    assert time.monotonic() - began < 10
+    assert edge.request("ping")["result"] == {}
+
+
+def test_a_cancelled_call_gives_no_answer_and_does_not_hold_the_exit(start):
+    client = start(edge=True)
+    slow = client.send("tools/call", {"name": "endless", "arguments": {}})
+    client.send_line(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}' % slow)
+    assert client.request("ping")["result"] == {}
+    began = time.monotonic()
+    client.close_input()
+    assert client.wait() == 0
+    assert time.monotonic() - began < 2
+
+
+def test_end_of_input_answers_what_is_open_and_exits_0(start):
+    client = start(edge=True)
+    number = client.send("tools/call", {"name": "brief_nap", "arguments": {}})
+    client.close_input()
+    assert client.receive()["id"] == number
+    assert client.wait() == 0
+    assert client.errors() == ""
+
+
+def test_end_of_input_before_any_request_exits_0(start):
+    client = start(edge=True)
+    client.close_input()
+    assert client.wait() == 0
+    assert client.errors() == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "in a call"])
+def test_a_signal_ends_the_server_at_once(start, number, busy):
+    client = start(edge=True)
+    if busy:
+        client.send("tools/call", {"name": "endless", "arguments": {}})
+        client.request("ping")
+    began = time.monotonic()
+    client.process.send_signal(number)
+    assert client.wait() == -number
+    assert time.monotonic() - began < 2
+    assert client.errors() == ""
