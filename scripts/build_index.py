@@ -45,6 +45,7 @@ def build() -> dict[str, Any]:
         "fields": load(KNOWLEDGE / "fields.yaml"),
         "adapters": {path.parent.name: load(path) for path in frameworks},
         "rules": [compile_rule(path) for path in sorted((KNOWLEDGE / "rules").glob("*.yaml"))],
+        "lints": load(KNOWLEDGE / "lints.yaml"),
         "model_families": load(KNOWLEDGE / "model_families.yaml"),
         "seed_rules": load(seed) if seed.exists() else [],
     }

@@ -19,6 +19,16 @@ _HYDRA_FLAGS = ("--config-name", "--config-path", "--config-dir", "-cn", "-cp", 
 _ENGINE_TABLES = {"megatron": "ppo_megatron_trainer", "veomni": "ppo_veomni_trainer", "torchtitan": "ppo_torchtitan_trainer"}
 
 
+def claims(part: Part) -> int:
+    """How surely a part is a verl run: its program, or keys under actor_rollout_ref."""
+    if any(part.program.endswith(program) for program in _STOCK_PROGRAMS):
+        return 100
+    keys = part.keys()
+    if any(key.startswith("actor_rollout_ref.") for key in keys):
+        return 80
+    return 30 if any(key.startswith(("algorithm.adv_estimator", "trainer.n_gpus_per_node")) for key in keys) else 0
+
+
 def build(parts: list[Part], options: Options) -> RunConfig:
     """One run from its launch and config files (files first, the launch's overrides win)."""
     run = start_run("verl", parts, options)
@@ -114,12 +124,12 @@ def _judge_keys(run: RunConfig, table: KeyTable, overrides: list[Entry], version
             continue
         known = table.known(key)
         if entry.op == "" and not known:
-            reason = table.explain_unknown(key)
             exact = version is not None and table.exact
-            if not exact and reason.ever_known:
+            if not exact and table.lifecycle(key) is not None:
                 continue
+            reason = table.explain_unknown(key)
             run.unknown_keys.append(
-                UnknownKey(key, entry.file, entry.line, reason.did_you_mean, reason.note, fatal=exact)
+                UnknownKey(key, entry.file, entry.line, list(reason.did_you_mean), reason.note, fatal=exact)
             )
 
 
@@ -178,3 +188,7 @@ def _derive_parallelism(run: RunConfig) -> None:
         shard = whole(run.value("sequence_parallel", 1))
     if world and shard and world % shard == 0:
         run.derive("data_parallel_size", world // shard, "world size over model or sequence parallel size")
+
+
+def batch(run: RunConfig) -> dict[str, Any]:
+    return {}

@@ -1,0 +1,105 @@
+"""Parts → runs: which framework a launch is for, and which files belong to it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from .adapters.common import Options
+from .parts import Part
+from .reading import Reading, read_path
+from .run_config import RunConfig
+from .values import InputError
+
+# In order of precedence where two claim equally: the trainer before the back end it uses
+_ORDER = ("verl", "rllm", "easyr1", "trl", "openrlhf", "accelerate", "deepspeed", "seed")
+ADAPTERS = tuple(name for name in _ORDER if (Path(__file__).parent / "adapters" / f"{name}.py").exists())  # TODO
+_PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+
+
+def adapter_module(name: str) -> ModuleType:
+    """The adapter of a framework. Raises InputError for a name without one."""
+    if name not in ADAPTERS:
+        raise InputError(f"no adapter for {name!r}; there are {', '.join(ADAPTERS)}")
+    return import_module(f".adapters.{name}", __package__)
+
+
+def build_runs(reading: Reading, options: Options, framework: str = "") -> list[RunConfig]:
+    """One run per launch, or one for data files alone; the one with most settings first.
+
+    framework: forces an adapter; a name without one is taken as the run's framework, whose settings are not checked.
+    """
+    launches = reading.launches or [[]]
+    runs = [_build([*reading.documents, *launch], options, framework) for launch in launches]
+    trainers = [run for run in runs if run.framework in ADAPTERS] or runs
+    return sorted(trainers, key=lambda run: -run.weight)
+
+
+def _build(parts: list[Part], options: Options, framework: str) -> RunConfig:
+    name = framework or detect(parts)
+    if name in ADAPTERS:
+        run: RunConfig = adapter_module(name).build(parts, options)
+        return run
+    from .adapters.recognised import build
+
+    return build(parts, options, name)
+
+
+def detect(parts: list[Part]) -> str:
+    """Name of the framework whose adapter claims the parts most surely; "" when none does."""
+    best, best_score = "", 0
+    for name in ADAPTERS:
+        score = max((adapter_module(name).claims(part) for part in parts), default=0)
+        if score > best_score:
+            best, best_score = name, score
+    return best
+
+
+def project_folder(path: Path) -> Path:
+    """The folder inside which files named by `path` may be followed: the nearest project root above it, else its own."""
+    folder = path.resolve().parent
+    for candidate in (folder, *folder.parents):
+        if any((candidate / mark).exists() for mark in _PROJECT_MARKS):
+            return candidate
+    return folder
+
+
+class Follower:
+    """Reads files that the input names (a DeepSpeed JSON, an accelerate YAML), only inside `root`, each once a run."""
+
+    def __init__(self, root: Path | None, places: dict[str, Path], cap: int) -> None:
+        self._root = root.resolve() if root is not None else None
+        self._places = places  # shown name -> real path of the files given by the user
+        self._left = cap
+        self.followed: list[str] = []
+
+    def load(self, name: str, naming_file: str) -> list[Part]:
+        """Parts of the named file, [] when it is not found inside the root or cannot be read."""
+        target = self._find(name, naming_file)
+        if target is None or self._left <= 0:
+            return []
+        self._left -= 1
+        try:
+            reading = read_path(target, self._root, self._shown(target))
+        except InputError:
+            return []
+        self.followed.append(self._shown(target))
+        return reading.parts
+
+    def _find(self, name: str, naming_file: str) -> Path | None:
+        if self._root is None or not name or "\0" in name or len(name) > 1000:
+            return None
+        real = self._places.get(naming_file, self._root / naming_file)
+        for base in (real.parent, self._root):
+            try:
+                target = (base / name).resolve()
+            except (OSError, RuntimeError, ValueError):
+                continue
+            if target.is_file() and target.is_relative_to(self._root):
+                return target
+        return None
+
+    def _shown(self, target: Path) -> str:
+        given = next((shown for shown, real in self._places.items() if real == target), None)
+        return given or str(target.relative_to(self._root)) if self._root else str(target)

@@ -1,0 +1,187 @@
+"""Text or file → parts: the format is told by name and content, then the reader of that format does its work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..limits import MAX_LAUNCHES
+from .parts import Part, parts_of_command
+from .values import Document, InputError, Lint, Script, Word
+
+TEXT_NAME = "<text>"  # stands for the file name of pasted text
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one or several files hold: launches (each a launcher and its program) and data files."""
+
+    launches: list[list[Part]] = field(default_factory=list)
+    documents: list[Part] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)  # what could not be read, for notes
+
+    def add(self, other: Reading) -> None:
+        self.launches += other.launches
+        self.documents += other.documents
+        self.unread += other.unread
+
+    @property
+    def parts(self) -> list[Part]:
+        return [*self.documents, *(part for launch in self.launches for part in launch)]
+
+
+_SUFFIXES = {
+    **dict.fromkeys((".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".sub", ".ksh"), "shell"),
+    **dict.fromkeys((".yaml", ".yml"), "yaml"),
+    **dict.fromkeys((".json", ".jsonc", ".json5"), "json"),
+    ".toml": "toml",
+    **dict.fromkeys((".py", ".ipynb"), "python"),
+}
+_SHEBANG = re.compile(r"#!.*\b(bash|sh|zsh|ksh|dash)\b")
+_LAUNCH_LINE = re.compile(
+    r"^\s*(?:\$ )?(?:[A-Z_]\w*=\S* +)*(?:nohup +|sudo +|exec +|time +|uv run [^\n]*?|env +[^\n]*? )?"
+    r"(?:python[\d.]* |torchrun |accelerate +launch|deepspeed |trl +\w|swift +\w|vllm +serve|ray +job|srun |bash |megatron +\w)",
+    re.MULTILINE,
+)
+_SHELL_SIGNS = re.compile(r"\\\r?$|^\s*(?:export |set -|if \[|for \w+ in |declare |source )", re.MULTILINE)
+_PYTHON_SIGNS = re.compile(r"\b(?:GRPOConfig|RLOOConfig|GRPOTrainer|LoraConfig|LLM)\s*\(|^(?:from|import) \w", re.MULTILINE)
+_YAML_LINE = re.compile(r"^\s*(?:- )?[\w./-]+:(?:\s|$)", re.MULTILINE)
+_ARGUMENT_LINE = re.compile(r"^\s*(?:(?:\+\+|\+|~)?[A-Za-z_][\w@/-]*(?:\.[\w@/-]+)+=|--[A-Za-z])")
+_FENCE = re.compile(r"^\s*```[^\n]*\n(.*?)^\s*```", re.MULTILINE | re.DOTALL)
+
+
+def read_path(path: Path, root: Path | None = None, name: str = "") -> Reading:
+    """Read one file. `root`: folder inside which a script's `source` is followed. `name`: how messages call the file.
+
+    Raises InputError when it cannot be read at all.
+    """
+    from .files import read_text
+
+    return read_text_as(read_text(path), name or str(path), _SUFFIXES.get(path.suffix.lower(), ""), root)
+
+
+def read_pasted(text: str) -> Reading:
+    """Read pasted text: a whole file, one command, some overrides, or any of these between markdown fences."""
+    fenced = _FENCE.findall(text)
+    return read_text_as("\n".join(fenced) if fenced else text, TEXT_NAME, "", None)
+
+
+def read_text_as(text: str, name: str, kind: str, root: Path | None) -> Reading:
+    """Read text of a known or unknown ("") format. Raises InputError."""
+    if not text.strip():
+        raise InputError(f"{name} is empty: pass a launch script or a config")
+    kind = kind or sniff(text)
+    if kind == "shell":
+        return _shell(text, name, root)
+    if kind == "arguments":
+        return _arguments(text, name)
+    reading = Reading()
+    for document in _documents(text, name, kind):
+        reading.documents.append(part_of_document(document))
+    return reading
+
+
+def sniff(text: str) -> str:
+    """Format of a text without a telling name: shell, arguments, json, python, pairs, yaml or toml."""
+    from .flat_text import read_pairs
+
+    head = text.lstrip("\ufeff \t\r\n")
+    if head.startswith("{"):
+        return "json"
+    if _SHEBANG.match(head) or _LAUNCH_LINE.search(text):
+        return "python" if _PYTHON_SIGNS.search(text) and not _SHEBANG.match(head) else "shell"
+    if _PYTHON_SIGNS.search(text):
+        return "python"
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if lines and all(_ARGUMENT_LINE.match(line) for line in lines):
+        return "arguments"
+    if _SHELL_SIGNS.search(text):
+        return "shell"
+    if read_pairs(text, TEXT_NAME) is not None:
+        return "pairs"
+    if re.match(r"\s*\[[\w.\"-]+\]\s*$", head.split("\n", 1)[0]):
+        return "toml"
+    return "yaml" if _YAML_LINE.search(text) else "shell"
+
+
+def part_of_document(document: Document) -> Part:
+    """A data file, or one call of a Python file, as a part."""
+    return Part(
+        document.format,
+        document.path,
+        line=document.entries[0].line if document.entries else 0,
+        program=document.name,
+        entries=document.entries,
+        data=document.data,
+        lints=document.lints,
+        notes=document.notes,
+    )
+
+
+def _documents(text: str, name: str, kind: str) -> Iterable[Document]:
+    if kind == "json":
+        from .json_text import read_json
+
+        return [read_json(text, name)]
+    if kind == "toml":
+        from .toml_text import read_toml
+
+        return [read_toml(text, name)]
+    if kind == "python":
+        from .python_calls import read_python
+
+        return read_python(text, name)
+    if kind == "pairs":
+        from .flat_text import read_pairs
+
+        document = read_pairs(text, name)
+        return [document] if document is not None else []
+    from .yaml_text import read_yaml
+
+    return [read_yaml(text, name)]
+
+
+def _shell(text: str, name: str, root: Path | None) -> Reading:
+    from .shell import read_script
+
+    script = read_script(text, name, root=root)
+    reading = Reading()
+    for command in script.launches[:MAX_LAUNCHES]:
+        reading.launches.append(parts_of_command(command, script.takes_arguments))
+    if len(script.launches) > MAX_LAUNCHES:
+        reading.unread.append(f"{name}: only the first {MAX_LAUNCHES} of {len(script.launches)} launches were read")
+    _attach(script, reading, name)
+    return reading
+
+
+def _attach(script: Script, reading: Reading, name: str) -> None:
+    """Lints and assumptions of the script belong to its first launch; a script without a launch is a document."""
+    if reading.launches:
+        first = reading.launches[0][-1]
+    else:
+        first = Part("shell", name)
+        first.env = script.env
+        first.notes.append(f"{name}: no launch of a trainer was found in this script")
+        reading.documents.append(first)
+    first.lints += script.lints
+    first.assumptions += script.assumptions
+
+
+def _arguments(text: str, name: str) -> Reading:
+    """Bare overrides or flags, one or more a line, without the command that takes them."""
+    import shlex
+
+    from .parts import part_of_words
+
+    words: list[Word] = []
+    lints: list[Lint] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            words += [Word(word, number, name) for word in shlex.split(line.rstrip().removesuffix("\\"), comments=True)]
+        except ValueError as error:
+            lints.append(Lint("shell-syntax", f"line {number} cannot be read: {error}", name, number, "info"))
+    part = part_of_words("shell", name, words)
+    part.lints += lints
+    return Reading(launches=[[part]])

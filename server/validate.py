@@ -1,0 +1,198 @@
+"""validate: from files or text to a Report. The one entry point of the command line and of the MCP tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .checks.engine import Verdict, check_run, needs_of, setting_ref
+from .checks.expr import Unknown
+from .checks.outcome import NotApplicable, Pass
+from .configs.adapters.common import Options
+from .configs.assembly import ADAPTERS, Follower, adapter_module, build_runs, project_folder
+from .configs.reading import Reading, read_pasted, read_path
+from .configs.run_config import RunConfig, UnknownKey
+from .configs.values import InputError, Lint
+from .limits import MAX_INCLUDES
+from .model import SEVERITIES, Finding, Fix, Report, SettingRef, Undecided, UnknownKeyRow
+from .store.index import index
+
+
+def validate_text(
+    text: str,
+    *,
+    framework: str = "",
+    versions: Mapping[str, str] | None = None,
+    gpu: str = "",
+    world_size: int | None = None,
+    focus: str = "all",
+    ruleset: str = "all",
+    settings: Mapping[str, Any] | None = None,
+) -> Report:
+    """Validate pasted text: a script, a config, one command or a few overrides. Raises InputError."""
+    options = _options(versions, gpu, world_size, settings)
+    return _report(read_pasted(text), options, framework, focus, ruleset)
+
+
+def validate_targets(
+    paths: Sequence[Path],
+    *,
+    root: Path | None = None,
+    framework: str = "",
+    versions: Mapping[str, str] | None = None,
+    gpu: str = "",
+    world_size: int | None = None,
+    focus: str = "all",
+    ruleset: str = "all",
+    settings: Mapping[str, Any] | None = None,
+) -> Report:
+    """Validate one run described by one or several files.
+
+    root: nothing outside it is read when a file names another one; within it, the project folder of the first file
+    bounds it further. Raises InputError when a file cannot be read.
+    """
+    options = _options(versions, gpu, world_size, settings)
+    places = {str(path): path.resolve() for path in paths}
+    project = project_folder(paths[0])
+    if root is not None and not project.is_relative_to(root.resolve()):
+        project = root.resolve()
+    follower = Follower(project, places, MAX_INCLUDES)
+    options.root, options.load = project, follower.load
+    reading = Reading()
+    for path in paths:
+        reading.add(read_path(path, project))
+    return _report(reading, options, framework, focus, ruleset)
+
+
+def _options(
+    versions: Mapping[str, str] | None, gpu: str, world_size: int | None, settings: Mapping[str, Any] | None
+) -> Options:
+    from .store.versions import is_version
+
+    given = {name.lower().replace("_", "-"): value for name, value in (versions or {}).items()}
+    for name, value in given.items():
+        if not is_version(value):
+            raise InputError(f"{name}={value}: not a version; write it like {name}=0.8.0")
+    if world_size is not None and world_size < 1:
+        raise InputError(f"world size {world_size}: must be at least 1 GPU")
+    known = index()["fields"]
+    for name in settings or {}:
+        if name not in known:
+            raise InputError(f"--set {name}: no such field; see `grpo-guard rules --fields`{_nearest(name, known)}")
+    return Options(given, world_size, gpu, dict(settings or {}))
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    from rapidfuzz import process
+
+    match = process.extractOne(name, list(known), score_cutoff=70)
+    return f" (did you mean {match[0]}?)" if match else ""
+
+
+def _report(reading: Reading, options: Options, framework: str, focus: str, ruleset: str) -> Report:
+    runs = build_runs(reading, options, framework.lower())
+    primary = runs[0]
+    report = Report(primary.framework, versions=dict(primary.versions), notes=list(reading.unread))
+    report.sources = _sources(runs)
+    verdicts = [check_run(run, focus) for run in runs]
+    findings = [finding for run, answers in zip(runs, verdicts, strict=True) for finding in _findings(run, answers)]
+    report.findings = _ordered(_distinct(findings))
+    report.unknown_keys = [
+        UnknownKeyRow(row.key, row.file, row.line, list(row.did_you_mean), row.note)
+        for run in runs
+        for row in run.unknown_keys
+    ]
+    report.undecided = [
+        Undecided(verdict.rule["id"], needs_of(verdict.outcome, primary), verdict.rule["title"])
+        for verdict in verdicts[0]
+        if isinstance(verdict.outcome, Unknown)
+    ]
+    report.summary = _summary(report, verdicts[0])
+    report.batch = _batch(primary)
+    report.settings = [ref for name in primary.settings if (ref := setting_ref(primary, name)) is not None]
+    report.assumptions = list(dict.fromkeys(line for run in runs for line in run.assumptions))
+    report.notes += _notes(runs)
+    if ruleset == "seed":
+        from .checks.seed import seed_rows
+
+        report.seed_rules = seed_rows(primary, verdicts[0])
+    return report
+
+
+def _sources(runs: Sequence[RunConfig]) -> list[dict[str, Any]]:
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for run in runs:
+        for source in run.sources:
+            row = rows.setdefault(
+                (source.path, source.format), {"path": source.path, "format": source.format, "keys": 0}
+            )
+            row["keys"] = max(row["keys"], source.keys)
+    return list(rows.values())
+
+
+def _findings(run: RunConfig, verdicts: Sequence[Verdict]) -> list[Finding]:
+    return [
+        *(lint_finding(lint) for lint in run.lints),
+        *(unknown_key_finding(row, run) for row in run.unknown_keys if row.fatal),
+        *(verdict.finding for verdict in verdicts if verdict.finding is not None),
+    ]
+
+
+def lint_finding(lint: Lint) -> Finding:
+    """A fault of the text itself as a finding."""
+    place = SettingRef("", "", None, "explicit", lint.file, lint.line)
+    title = index()["lints"].get(lint.rule, lint.rule)
+    fix = Fix(lint.fix) if lint.fix else None
+    return Finding(lint.rule, lint.severity, "high", title, lint.message, setting=place, fix=fix)
+
+
+def unknown_key_finding(row: UnknownKey, run: RunConfig) -> Finding:
+    """A key on which the framework stops at start-up."""
+    near = f" Did you mean {' or '.join(row.did_you_mean)}?" if row.did_you_mean else ""
+    place = SettingRef("", row.key, None, "explicit", row.file, row.line)
+    message = f"{run.framework} stops at start-up: it does not know {row.key} ({row.note}).{near}"
+    fix = Fix(f"Rename it to {row.did_you_mean[0]}, or remove it.") if row.did_you_mean else Fix("Remove it.")
+    return Finding("unknown-key", "error", "high", index()["lints"]["unknown-key"], message, setting=place, fix=fix)
+
+
+def _distinct(findings: Iterable[Finding]) -> list[Finding]:
+    """Several launches of one script share settings: the same fault at the same place is told once."""
+    seen: dict[tuple[Any, ...], Finding] = {}
+    for finding in findings:
+        place = finding.setting
+        key = (finding.rule, finding.message, place.file if place else "", place.line if place else 0)
+        seen.setdefault(key, finding)
+    return list(seen.values())
+
+
+def _ordered(findings: Iterable[Finding]) -> list[Finding]:
+    def order(finding: Finding) -> tuple[Any, ...]:
+        place = finding.setting
+        where = (place.file, place.line) if place else ("", 0)
+        return (SEVERITIES.index(finding.severity), *where, finding.rule)
+
+    return sorted(findings, key=order)
+
+
+def _summary(report: Report, verdicts: Sequence[Verdict]) -> dict[str, int]:
+    counts = {level: sum(finding.severity == level for finding in report.findings) for level in SEVERITIES}
+    kinds = {"pass": Pass, "not_applicable": NotApplicable, "unknown": Unknown}
+    for name, kind in kinds.items():
+        counts[name] = sum(isinstance(verdict.outcome, kind) for verdict in verdicts)
+    return counts
+
+
+def _batch(run: RunConfig) -> dict[str, Any]:
+    if run.framework not in ADAPTERS:
+        return {}
+    batch: dict[str, Any] = adapter_module(run.framework).batch(run)
+    return batch
+
+
+def _notes(runs: Sequence[RunConfig]) -> list[str]:
+    notes = list(dict.fromkeys(note for run in runs for note in run.notes))
+    if len(runs) > 1:
+        lines = ", ".join(str(run.line) for run in runs)
+        notes.append(f"{len(runs)} launches were checked (lines {lines}); settings and batch are those of the first named")
+    return notes
