@@ -85,8 +85,6 @@ def read_text_as(text: str, name: str, kind: str, root: Path | None) -> Reading:
 
 def sniff(text: str) -> str:
     """Format of a text without a telling name: shell, arguments, json, python, pairs, yaml or toml."""
-    from .flat_text import read_pairs
-
     head = text.lstrip("\ufeff \t\r\n")
     if head.startswith("{"):
         return "json"
@@ -99,11 +97,17 @@ def sniff(text: str) -> str:
         return "arguments"
     if _SHELL_SIGNS.search(text):
         return "shell"
-    if read_pairs(text, TEXT_NAME) is not None:
+    if _is_pairs(text):
         return "pairs"
     if re.match(r"\s*\[[\w.\"-]+\]\s*$", head.split("\n", 1)[0]):
         return "toml"
     return "yaml" if _YAML_LINE.search(text) else "shell"
+
+
+def _is_pairs(text: str) -> bool:
+    from .flat_text import read_pairs
+
+    return read_pairs(text, TEXT_NAME) is not None
 
 
 def part_of_document(document: Document) -> Part:

@@ -21,7 +21,7 @@ _ENGINE_TABLES = {"megatron": "ppo_megatron_trainer", "veomni": "ppo_veomni_trai
 
 def claims(part: Part) -> int:
     """How surely a part is a verl run: its program, or keys under actor_rollout_ref."""
-    if any(part.program.endswith(program) for program in _STOCK_PROGRAMS):
+    if part.program.endswith(_STOCK_PROGRAMS):
         return 100
     keys = part.keys()
     if any(key.startswith("actor_rollout_ref.") for key in keys):
@@ -59,10 +59,11 @@ def build(parts: list[Part], options: Options) -> RunConfig:
 
 
 def _is_stock(launch: Part) -> bool:
+    """Whether the launch starts from verl's own config; overrides pasted without their command are taken so."""
     name = launch.last("--config-name") or launch.last("-cn")
     path = launch.last("--config-path") or launch.last("-cp") or launch.last("--config-dir")
     program = launch.program.replace("/", ".").removesuffix(".py")
-    stock_program = any(program.endswith(stock) for stock in _STOCK_PROGRAMS)
+    stock_program = not program or program.endswith(_STOCK_PROGRAMS)
     stock_name = name is None or str(name.value).removesuffix(".yaml") in _TABLES
     return stock_program and stock_name and (path is None or str(path.value).endswith("verl/trainer/config"))
 
