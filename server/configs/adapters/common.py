@@ -121,6 +121,21 @@ def whole(value: Any) -> int | None:
     return None
 
 
+_DTYPES = {
+    "bfloat16": ("bf16", "bfloat16"),
+    "float16": ("fp16", "float16", "half"),
+    "float32": ("fp32", "float32", "float"),
+}
+_DTYPE_OF = {spelling: name for name, spellings in _DTYPES.items() for spelling in spellings}
+
+
+def dtype(value: Any) -> Any:
+    """One spelling for a dtype ("bf16", "torch.bfloat16" -> "bfloat16"); anything else comes back unchanged."""
+    if not isinstance(value, str):
+        return value
+    return _DTYPE_OF.get(value.strip().lower().removeprefix("torch."), value)
+
+
 def product(*values: Any) -> int | None:
     """Product of whole numbers, None as soon as one is missing."""
     result = 1
