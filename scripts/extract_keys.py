@@ -22,6 +22,7 @@ from types import ModuleType
 
 from extract import history
 from extract.releases import releases, sources
+
 from grpo_guard.store.versions import parse
 
 FRAMEWORKS = ("verl", "trl", "transformers", "deepspeed", "openrlhf", "accelerate")
@@ -62,7 +63,8 @@ def extract(name: str, cache: Path, checked: str, latest_only: bool) -> None:
 
 def describe(reader: ModuleType, snapshots: list[history.Snapshot], checked: str) -> dict[str, object]:
     head = {"package": reader.PACKAGE, "checked": checked, "source": SOURCE}
-    return {**head, **history.encode(snapshots, reader.BASE), "open": reader.OPEN}
+    flags = {name: True for name in ("strict", "abbreviations") if getattr(reader, name.upper(), False)}
+    return {**head, **flags, **history.encode(snapshots, reader.BASE), "open": reader.OPEN}
 
 
 if __name__ == "__main__":

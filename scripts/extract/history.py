@@ -12,7 +12,7 @@ from .source import Field
 
 History = list[list[Any]]
 Keys = dict[str, Any]
-KINDS = ("tables", "types", "choices")
+KINDS = ("tables", "types", "choices", "closed")
 
 
 @dataclass
@@ -23,6 +23,7 @@ class Snapshot:
     tables: dict[str, Keys] = field(default_factory=dict)
     types: dict[str, Keys] = field(default_factory=dict)
     choices: dict[str, Keys] = field(default_factory=dict)
+    closed: dict[str, Keys] = field(default_factory=dict)
     aliases: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def add(self, table: str, fields: Mapping[str, Field]) -> None:

@@ -20,6 +20,8 @@ class Field:
     default: Any
     type: str = ""
     choices: tuple[Any, ...] = ()
+    alias: str = ""  # pydantic: the name in the JSON
+    classes: tuple[str, ...] = ()  # other names in the annotation, e.g. a nested model
 
 
 def tree(path: Path) -> ast.Module:
@@ -49,6 +51,8 @@ def _constant(node: ast.expr, names: Mapping[str, Any]) -> Any:
             return _UNKNOWN if constant is ... or isinstance(constant, (bytes, complex)) else constant
         case ast.Name(id=name):
             return names.get(name, _UNKNOWN)
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            return names.get(f"{owner}.{name}", _UNKNOWN)
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             return _all([_constant(item, names) for item in items])
         case ast.Dict(keys=keys, values=values) if all(isinstance(key, ast.Constant) for key in keys):
@@ -61,8 +65,13 @@ def _constant(node: ast.expr, names: Mapping[str, Any]) -> Any:
             return -number if isinstance(number, (int, float)) else _UNKNOWN
         case ast.BinOp(left=left, op=operator, right=right):
             return _arithmetic(operator, _constant(left, names), _constant(right, names))
+        case ast.IfExp(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]), body=body, orelse=other):
+            sides = _all([_constant(left, names), _constant(right, names)])
+            return _UNKNOWN if sides is _UNKNOWN else _constant(body if sides[0] == sides[1] else other, names)
         case ast.Call(func=ast.Name(id="list" | "dict" as kind), args=[], keywords=[]):
             return [] if kind == "list" else {}
+        case ast.Call(func=ast.Name(id="list"), args=[items]):
+            return _constant(items, names)
         case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in _NUMERIC_CALLS:
             number = _constant(first, names)
             if not isinstance(number, (int, float)) or not math.isfinite(number):
@@ -93,14 +102,28 @@ def _arithmetic(operator: ast.operator, left: Any, right: Any) -> Any:
 
 
 def constants(module: ast.Module) -> dict[str, Any]:
-    """The module's NAME = value assignments whose value the source fixes."""
+    """NAME = value of the module's body, and "Class.NAME" of its classes, where the source fixes the value."""
     found: dict[str, Any] = {}
     for node in module.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            constant = _constant(node.value, found)
-            if constant is not _UNKNOWN:
-                found[node.targets[0].id] = constant
+        if isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                _assign(inner, f"{node.name}.", found)
+        else:
+            _assign(node, "", found)
     return found
+
+
+def _assign(node: ast.stmt, prefix: str, found: dict[str, Any]) -> None:
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=assigned):
+            pass
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as assigned):
+            pass
+        case _:
+            return
+    constant = _constant(assigned, found)
+    if constant is not _UNKNOWN:
+        found[prefix + name] = constant
 
 
 # -- classes with annotated fields (dataclasses, pydantic models) -----------------------------------------------------
@@ -137,12 +160,14 @@ def class_fields(
 def _field(node: ast.AnnAssign, names: Mapping[str, Any]) -> Field:
     metadata: Any = None
     default: Any = REQUIRED
+    alias = ""
     match node.value:
         case None:
             pass
-        case ast.Call(func=function, args=positional, keywords=keywords) if _called(function) in ("field", "Field"):
+        case ast.Call(func=function, args=positional, keywords=keywords) if called(function) in ("field", "Field"):
             given = {keyword.arg: keyword.value for keyword in keywords if keyword.arg}
             metadata = given.get("metadata")
+            alias = text(given["alias"], names) if "alias" in given else ""
             if "default" in given:
                 default = value(given["default"], names)
             elif "default_factory" in given:
@@ -152,10 +177,14 @@ def _field(node: ast.AnnAssign, names: Mapping[str, Any]) -> Field:
                 default = REQUIRED if is_ellipsis else value(positional[0], names)
         case other:
             default = value(other, names)
-    return Field(default, type_name(node.annotation), _metadata_choices(metadata, node.annotation))
+    return Field(default, type_name(node.annotation), _metadata_choices(metadata, node.annotation), alias, _names(node))
 
 
-def _called(function: ast.expr) -> str:
+def _names(node: ast.AnnAssign) -> tuple[str, ...]:
+    return tuple(inner.id for inner in ast.walk(node.annotation) if isinstance(inner, ast.Name))
+
+
+def called(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
@@ -177,7 +206,7 @@ def _metadata_choices(metadata: ast.expr | None, annotation: ast.expr) -> tuple[
                 found = _constant(item, {})
                 return tuple(found) if isinstance(found, list) else ()
     for node in ast.walk(annotation):
-        if isinstance(node, ast.Subscript) and _called(node.value) == "Literal":
+        if isinstance(node, ast.Subscript) and called(node.value) == "Literal":
             literal = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             found = _all([_constant(item, {}) for item in literal])
             return tuple(found) if isinstance(found, list) else ()
@@ -200,10 +229,10 @@ def _types(annotation: ast.expr) -> Iterator[str]:
             yield from _types(left)
             yield from _types(right)
         case ast.Subscript(value=container, slice=inner):
-            if _called(container) in ("Optional", "Union"):
+            if called(container) in ("Optional", "Union"):
                 for item in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
                     yield from _types(item)
-            elif _called(container) == "Literal":
+            elif called(container) == "Literal":
                 yield "str"
             else:
                 yield from _types(container)
@@ -223,7 +252,7 @@ class Option:
 def option(call: ast.Call, names: Mapping[str, Any] | None = None) -> Option | None:
     """One `add_argument` call with at least one long option; None for positionals."""
     known = names or {}
-    flags = [text for text in (_text(argument, known) for argument in call.args) if text]
+    flags = [flag for flag in (text(argument, known) for argument in call.args) if flag]
     long = tuple(flag.removeprefix("--") for flag in flags if flag.startswith("--"))
     if not long:
         return None
@@ -243,7 +272,7 @@ def option(call: ast.Call, names: Mapping[str, Any] | None = None) -> Option | N
     )
 
 
-def _text(node: ast.expr, names: Mapping[str, Any]) -> str:
+def text(node: ast.expr, names: Mapping[str, Any]) -> str:
     """The text of a string or an f-string whose names are known; "" otherwise."""
     if isinstance(node, ast.JoinedStr):
         parts = []
@@ -253,3 +282,23 @@ def _text(node: ast.expr, names: Mapping[str, Any]) -> str:
         return "".join(parts) if all(isinstance(part, str) for part in parts) else ""
     found = _constant(node, names)
     return found if isinstance(found, str) else ""
+
+
+def options(body: Sequence[ast.stmt], names: Mapping[str, Any] | None = None) -> Iterator[Option]:
+    """The options of all `add_argument` calls; a loop over literal names is unrolled."""
+    known = dict(names or {})
+    for node in body:
+        match node:
+            case ast.For(target=ast.Name(id=variable), iter=items) if (
+                found := _constant(items, known)
+            ) is not _UNKNOWN:
+                for item in found:
+                    yield from options(node.body, {**known, variable: item})
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="add_argument")) as call):
+                if (made := option(call, known)) is not None:
+                    yield made
+            case ast.Assign(targets=[ast.Name(id=variable)], value=assigned):
+                if (constant := _constant(assigned, known)) is not _UNKNOWN:
+                    known[variable] = constant
+            case ast.If() | ast.FunctionDef() | ast.With() | ast.Try() | ast.For():
+                yield from options([*node.body, *getattr(node, "orelse", [])], known)

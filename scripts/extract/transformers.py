@@ -11,6 +11,7 @@ from .source import class_fields, classes
 PACKAGE = "transformers"
 SINCE = "4.45.0"
 WANTED = re.compile(r"transformers/training_args\.py")
+STRICT = True  # unknown keys stop the run
 BASE = ""
 OPEN: dict[str, list[str]] = {}
 

@@ -14,6 +14,7 @@ WANTED = re.compile(
     r"trl/(?:trainer/(?:grpo|rloo|base|model)_config\.py|trainer/utils\.py"
     r"|scripts/(?:utils|grpo|rloo|vllm_serve)\.py|cli/accelerate_config\.py|scripts/utils\.py|cli\.py)"
 )
+STRICT = True  # unknown keys stop the run
 BASE = ""
 OPEN = {"cli": ["env"]}
 # Table: class, the files that define it and its bases inside the wheel

@@ -15,6 +15,7 @@ from .source import REQUIRED
 PACKAGE = "verl"
 SINCE = "0.2"
 WANTED = re.compile(r"verl/trainer/config/(?:_generated_)?ppo_(?:[a-z]+_)?trainer\.yaml")
+STRICT = True  # unknown keys stop the run
 BASE = "ppo_trainer"
 OPEN = {table: ["hydra"] for table in (BASE, "ppo_megatron_trainer", "ppo_veomni_trainer", "ppo_torchtitan_trainer")}
 

@@ -115,6 +115,11 @@ class KeyTable:
             return True
         return self.below is not None and self.below.is_open(key)
 
+    def rejects_unknown(self, key: str) -> bool:
+        """Whether an unknown key at this place stops the run; False where the framework ignores it silently."""
+        closed = {section for table in self.tables for section in self._data.state("closed", table, self._index)}
+        return self._data.strict or any(key.startswith(section + ".") for section in closed)
+
     def required(self, key: str) -> bool:
         """Whether the user must set the key (no default; "???" in Hydra)."""
         return bool(self._raw(key) == {"required": True})
@@ -178,7 +183,8 @@ class KeyTable:
     @cached_property
     def _sections(self) -> frozenset[str]:
         found: set[str] = set()
-        for key in self._values:
+        aliases = (alias for table in self.tables for alias in self._data.aliases(table))
+        for key in (*self._values, *aliases):
             end = key.rfind(".")
             while end > 0 and (prefix := key[:end]) not in found:
                 found.add(prefix)

@@ -4,8 +4,9 @@
     "first":  {table: version}       for a table that starts later than the first version
     "like":   {table: other}         a key that is not listed behaves as in the other table (from "first" on);
                                      an empty list: the key never existed here
-"types" and "choices" have the form of "tables"; "aliases" {table: {alias: key}}; "open" {table: [prefix]}: anything
-below the prefix is allowed; "renames" and "derived" are copies of renames.yaml and derived_defaults.yaml beside it.
+"types", "choices": like "tables".   "aliases": {table: {alias: key}}.   "open": {table: [prefix]}, anything below goes.
+"strict": unknown keys stop the run; otherwise "closed" (like "tables") names the sections where they do.
+"renames", "derived": copies of renames.yaml and derived_defaults.yaml beside the file.
 scripts/extract_keys.py writes the files.
 """
 
@@ -38,6 +39,7 @@ class KeyData:
         self.open: dict[str, list[str]] = content.get("open", {})
         self.renames: list[dict[str, Any]] = content.get("renames", [])
         self.derived: dict[str, list[dict[str, Any]]] = content.get("derived", {})
+        self.strict: bool = content.get("strict", False)
         self.abbreviations: bool = content.get("abbreviations", False)
         self._content = content
         self._order = {version: index for index, version in enumerate(self.versions)}

@@ -8,7 +8,8 @@ from typing import Any
 
 from .values import Unresolved
 
-_MAX_HOPS = 30  # longest chain of references; real configs have five
+_MAX_REFERENCES = 200  # followed for one value; real configs need five. Cycles and doubling texts end here
+_MAX_CHARS = 10_000
 _INNER = re.compile(r"\$\{((?:[^${}]|\{\})*)\}")  # an innermost reference; "{}" may be the fallback of oc.select
 _SELECT = "oc.select:"
 
@@ -17,49 +18,56 @@ def resolve(key: str, value: Any, overrides: Mapping[str, Any], default: Callabl
     """`value`, standing at `key`, with its references followed.
 
     overrides: what the user set, by full key; these win over `default(full key)`. A reference to something without a
-    value, an environment variable or another resolver makes the result `Unresolved`.
+    value, an environment variable or another resolver makes the result `Unresolved`, and so does a cycle.
     """
-    return _resolve(key, value, overrides, default, 0)
+    return _Resolution(overrides, default).value(key, value)
 
 
-def _resolve(key: str, value: Any, overrides: Mapping[str, Any], default: Callable[[str], Any], hops: int) -> Any:
-    if not isinstance(value, str) or "${" not in value:
+class _Resolution:
+    def __init__(self, overrides: Mapping[str, Any], default: Callable[[str], Any]) -> None:
+        self._overrides = overrides
+        self._default = default
+        self._references = 0
+
+    def value(self, key: str, value: Any) -> Any:
+        while isinstance(value, str) and "${" in value:
+            if self._references >= _MAX_REFERENCES or len(value) > _MAX_CHARS:
+                return Unresolved(value[:_MAX_CHARS])
+            if whole := _INNER.fullmatch(value):
+                return self._reference(key, whole[1])
+            replaced, unknown = self._replaced(key, value)
+            if unknown or replaced == value:
+                return Unresolved(replaced, tuple(unknown))
+            value = replaced
         return value
-    if hops > _MAX_HOPS:
-        return Unresolved(value)
-    whole = _INNER.fullmatch(value)
-    if whole:
-        return _reference(key, whole[1], overrides, default, hops)
-    unknown: list[str] = []
 
-    def text(match: re.Match[str]) -> str:
-        found = _reference(key, match[1], overrides, default, hops)
-        if isinstance(found, Unresolved):
-            unknown.append(match[1])
-            return match[0]
-        return str(found)
+    def _replaced(self, key: str, text: str) -> tuple[str, list[str]]:
+        """The text with its innermost references filled in, and those that have no value."""
+        unknown: list[str] = []
 
-    replaced = _INNER.sub(text, value)
-    if unknown:
-        return Unresolved(replaced, tuple(unknown))
-    return _resolve(key, replaced, overrides, default, hops + 1) if replaced != value else Unresolved(value)
+        def fill(match: re.Match[str]) -> str:
+            found = self._reference(key, match[1])
+            if isinstance(found, Unresolved):
+                unknown.append(match[1])
+                return match[0]
+            return str(found)
 
+        return _INNER.sub(fill, text), unknown
 
-def _reference(key: str, inner: str, overrides: Mapping[str, Any], default: Callable[[str], Any], hops: int) -> Any:
-    inner = inner.strip()
-    if inner.startswith(_SELECT):
-        path, _, fallback = inner.removeprefix(_SELECT).partition(",")
-        found = _value_at(_absolute(key, path.strip()), overrides, default, hops)
-        return found if _is_set(found) else _literal(fallback.strip())
-    if ":" in inner:
-        return Unresolved("${" + inner + "}", (inner,))
-    found = _value_at(_absolute(key, inner), overrides, default, hops)
-    return found if _is_set(found) else Unresolved("${" + inner + "}", (inner,))
+    def _reference(self, key: str, inner: str) -> Any:
+        self._references += 1
+        inner = inner.strip()
+        if inner.startswith(_SELECT):
+            path, _, fallback = inner.removeprefix(_SELECT).partition(",")
+            found = self._at(_absolute(key, path.strip()))
+            return found if _is_set(found) else _literal(fallback.strip())
+        found = self._at(_absolute(key, inner)) if ":" not in inner else None
+        if ":" in inner or not _is_set(found):
+            return Unresolved("${" + inner + "}", (inner,))
+        return found
 
-
-def _value_at(path: str, overrides: Mapping[str, Any], default: Callable[[str], Any], hops: int) -> Any:
-    value = overrides[path] if path in overrides else default(path)
-    return _resolve(path, value, overrides, default, hops + 1)
+    def _at(self, path: str) -> Any:
+        return self.value(path, self._overrides[path] if path in self._overrides else self._default(path))
 
 
 def _is_set(value: Any) -> bool:

@@ -1,7 +1,9 @@
 """Defaults and key names by version, as the released packages state them."""
 
 import pytest
+
 from grpo_guard.configs.keys import MISSING, Lifecycle, load
+from grpo_guard.configs.values import Unresolved
 
 ROLLOUT = "actor_rollout_ref.rollout"
 ACTOR = "actor_rollout_ref.actor"
@@ -108,13 +110,12 @@ def test_interpolation_inside_text_and_relative_to_the_section():
 
 
 def test_every_verl_default_resolves_without_user_input():
-    from grpo_guard.configs.values import Unresolved
-
+    nested_fallback = "actor_rollout_ref.rollout.qat"  # its oc.select falls back to a dictionary; Megatron, from 0.8.0
     for version in ("0.5.0", "0.7.1", "0.9.1"):
         for name in ("ppo_trainer", "ppo_megatron_trainer"):
             table = verl(version, name)
-            unresolved = [key for key in table if isinstance(table.resolved_default(key), Unresolved)]
-            assert unresolved == []
+            unresolved = {key for key in table if isinstance(table.resolved_default(key), Unresolved)}
+            assert unresolved == ({nested_fallback} if (version, name) == ("0.9.1", "ppo_megatron_trainer") else set())
 
 
 @pytest.mark.parametrize(
