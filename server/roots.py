@@ -44,28 +44,30 @@ class Roots:
         """
         if not name or "\0" in name:
             raise InputError("path is empty or holds a NUL character: name a file")
-        inside = [target for target in self._candidates(name) if target is not None]
-        for target in inside:
-            if _is_regular(target.path):
-                return target
+        shown = name if len(name) <= 200 else f"{name[:200]}..."
+        inside = self._candidates(name, shown)
         if not inside:
             raise InputError(
-                f"{name}: outside the allowed folders ({self}): "
+                f"{shown}: outside the allowed folders ({self}): "
                 f"pass the text as `config`, or start the server with --root DIR"
             )
-        if any(target.path.is_dir() for target in inside):
-            raise InputError(f"{name}: a folder: name the launch script or config file in it")
-        if any(os.path.lexists(target.path) for target in inside):
-            raise InputError(f"{name}: not a regular file: pass its text as `config`")
-        raise InputError(f"{name}: no such file in the allowed folders ({self}): check the spelling")
+        kinds = [stat.S_IFMT(_mode(target.path)) for target in inside]
+        if stat.S_IFREG in kinds:
+            return inside[kinds.index(stat.S_IFREG)]
+        if stat.S_IFDIR in kinds:
+            raise InputError(f"{shown}: a folder: name the launch script or config file in it")
+        if any(kinds):
+            raise InputError(f"{shown}: not a regular file: pass its text as `config`")
+        raise InputError(f"{shown}: no such file in the allowed folders ({self}): check the spelling")
 
-    def _candidates(self, name: str) -> list[Target | None]:
+    def _candidates(self, name: str, shown: str) -> list[Target]:
         try:
             written = Path(name).expanduser()
             # An absolute name replaces the folder it is joined to, so one expression serves both kinds.
-            return [self._inside((folder / written).resolve()) for folder in self.folders]
+            places = [(folder / written).resolve() for folder in self.folders]
         except (OSError, RuntimeError, ValueError) as error:  # link loops, unknown ~user, unencodable names
-            raise InputError(f"{name}: cannot be looked up ({error}): check the path") from error
+            raise InputError(f"{shown}: cannot be looked up ({type(error).__name__}): check the path") from error
+        return [target for place in places if (target := self._inside(place)) is not None]
 
     def _inside(self, path: Path) -> Target | None:
         for folder in self.folders:
@@ -84,8 +86,8 @@ def _folder(name: str) -> Path:
     return path
 
 
-def _is_regular(path: Path) -> bool:
+def _mode(path: Path) -> int:
     try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except OSError:
-        return False
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0  # there is no such file

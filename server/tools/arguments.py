@@ -47,11 +47,18 @@ def _unknown(name: str, tool: str, valid: list[str]) -> str:
 def _explain(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"]) or "arguments"
-    if first["type"] == "string_too_long":
+    if first["type"] in _TOO_LARGE:
         size, most = len(first["input"]), first["ctx"]["max_length"]
-        return f"argument {name}: {size:,} characters, at most {most:,}: pass a file's path instead"
+        return f"argument {name}: {size:,} {_TOO_LARGE[first['type']]}, at most {most:,}: {_remedy(most)}"
     message = first["msg"].removeprefix("Value error, ")
     return f"argument {name}: {_short(first['input'])}: {message[:1].lower()}{message[1:]}"
+
+
+_TOO_LARGE = {"string_too_long": "characters", "too_long": "entries"}
+
+
+def _remedy(most: int) -> str:
+    return "save it to a file and pass its path" if most == limits.MAX_PASTED_CHARS else "shorten it"
 
 
 def _short(value: Any) -> str:
