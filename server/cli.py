@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"grpo-guard {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     _add_validate(verbs)
+    _add_rules(verbs)
     _add_serve(verbs)
     return parser
 
@@ -95,6 +96,19 @@ def _add_validate(verbs: Any) -> None:
     )
     verb.add_argument("--format", choices=("text", "json"), default="text")
     verb.set_defaults(run=_validate)
+
+
+def _add_rules(verbs: Any) -> None:
+    verb = verbs.add_parser(
+        "rules",
+        help="list the rules, or show one with its sources",
+        description="List the rules, or show one with its condition, scope and sources.",
+        allow_abbrev=False,
+    )
+    verb.add_argument("id", nargs="?", default="", metavar="ID", help="rule id, or one of the seeds' (D01 to N17)")
+    verb.add_argument("--fields", action="store_true", help="list the canonical fields that rules read")
+    verb.add_argument("--format", choices=("text", "json"), default="text")
+    verb.set_defaults(run=_rules)
 
 
 def _add_serve(verbs: Any) -> None:
@@ -194,6 +208,22 @@ def _fields(items: Sequence[str]) -> dict[str, Any]:
             raise InputError(f"--set {item}: write it as FIELD=VALUE, e.g. --set group_size=8")
         fields[name.strip()] = None if value == "null" else scalar(value.strip())
     return fields
+
+
+def _rules(options: argparse.Namespace) -> int:
+    from .render.rules import fields_text, rule_data, rule_text, rules_text
+
+    if options.fields:
+        print(fields_text())
+    elif not options.id:
+        print(rules_text())
+    elif options.format == "json":
+        import json
+
+        print(json.dumps(rule_data(options.id), ensure_ascii=False, indent=2))
+    else:
+        print(rule_text(options.id))
+    return EXIT_OK
 
 
 def _serve(options: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from .checks.engine import Verdict, check_run, needs_of, setting_ref
 from .checks.expr import Unknown
 from .checks.outcome import NotApplicable, Pass
+from .checks.suppression import suppressions
 from .configs.adapters.common import Options
 from .configs.assembly import ADAPTERS, Follower, adapter_module, build_runs, project_folder
 from .configs.reading import Reading, read_pasted, read_path
@@ -97,7 +98,7 @@ def _report(reading: Reading, options: Options, framework: str, focus: str, rule
     report.sources = _sources(runs)
     verdicts = [check_run(run, focus) for run in runs]
     findings = [finding for run, answers in zip(runs, verdicts, strict=True) for finding in _findings(run, answers)]
-    report.findings = _ordered(_distinct(findings))
+    _suppress(report, _ordered(_distinct(findings)), reading)
     report.unknown_keys = [
         UnknownKeyRow(row.key, row.file, row.line, list(row.did_you_mean), row.note)
         for run in runs
@@ -118,6 +119,20 @@ def _report(reading: Reading, options: Options, framework: str, focus: str, rule
 
         report.seed_rules = seed_rows(primary, verdicts[0])
     return report
+
+
+def _suppress(report: Report, findings: Iterable[Finding], reading: Reading) -> None:
+    """Keep the findings that no comment in the user's files silences; count the others."""
+    comments = suppressions(reading.texts)
+    for finding in findings:
+        by = next((comment for comment in comments if comment.covers(finding)), None)
+        if by is None:
+            report.findings.append(finding)
+        else:
+            report.suppressed.append({"rule": finding.rule, "file": by.file, "line": by.line, "reason": by.reason})
+    for comment in comments:
+        if not comment.reason:
+            report.notes.append(f"{comment.file}:{comment.line}: an ignore comment needs a reason; it silenced nothing")
 
 
 def _sources(runs: Sequence[RunConfig]) -> list[dict[str, Any]]:

@@ -222,3 +222,36 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "startswith": lambda value, part: value is not None and str(value).startswith(part),
     "number": _number,
 }
+
+
+_SYMBOLS = {
+    "Eq": "==", "NotEq": "!=", "Is": "==", "IsNot": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=", "In": "in",
+    "NotIn": "not in", "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%",
+}  # fmt: skip
+
+
+def to_text(node: Node) -> str:
+    """An expression as the readable line it was compiled from (parentheses where they matter)."""
+    kind = node[0]
+    if kind == "const":
+        return {"None": "null", "True": "true", "False": "false"}.get(repr(node[1]), repr(node[1]))
+    if kind == "field":
+        return str(node[1])
+    if kind == "env":
+        return f"env.{node[1]}"
+    if kind in _FIELD_FUNCTIONS:
+        return f"{kind}({node[1]})"
+    if kind == "call":
+        return f"{node[1]}({', '.join(map(to_text, node[2:]))})"
+    if kind == "list":
+        return f"[{', '.join(map(to_text, node[1:]))}]"
+    if kind == "not":
+        return f"not {_wrapped(node[1])}"
+    if kind in ("cmp", "arith"):
+        return f"{_wrapped(node[2])} {_SYMBOLS[node[1]]} {_wrapped(node[3])}"
+    return f" {kind} ".join(_wrapped(child) if child[0] in ("and", "or") else to_text(child) for child in node[1:])
+
+
+def _wrapped(node: Node) -> str:
+    text = to_text(node)
+    return f"({text})" if node[0] in ("and", "or", "cmp", "arith") else text

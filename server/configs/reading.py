@@ -21,11 +21,13 @@ class Reading:
     launches: list[list[Part]] = field(default_factory=list)
     documents: list[Part] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)  # what could not be read, for notes
+    texts: dict[str, str] = field(default_factory=dict)  # name -> text as read, for comments that address this tool
 
     def add(self, other: Reading) -> None:
         self.launches += other.launches
         self.documents += other.documents
         self.unread += other.unread
+        self.texts |= other.texts
 
     @property
     def parts(self) -> list[Part]:
@@ -74,12 +76,12 @@ def read_text_as(text: str, name: str, kind: str, root: Path | None) -> Reading:
         raise InputError(f"{name} is empty: pass a launch script or a config")
     kind = kind or sniff(text)
     if kind == "shell":
-        return _shell(text, name, root)
-    if kind == "arguments":
-        return _arguments(text, name)
-    reading = Reading()
-    for document in _documents(text, name, kind):
-        reading.documents.append(part_of_document(document))
+        reading = _shell(text, name, root)
+    elif kind == "arguments":
+        reading = _arguments(text, name)
+    else:
+        reading = Reading(documents=[part_of_document(document) for document in _documents(text, name, kind)])
+    reading.texts[name] = text
     return reading
 
 

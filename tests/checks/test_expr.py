@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grpo_guard.checks.expr import ExpressionError, Unknown, evaluate, fields_of, parse
+from grpo_guard.checks.expr import ExpressionError, Unknown, evaluate, fields_of, parse, to_text
 
 
 class Fields:
@@ -119,3 +119,17 @@ def test_everything_else_is_refused_when_the_index_is_built(text: str) -> None:
 
 def test_fields_of_names_every_field_once() -> None:
     assert fields_of(parse("a and explicit(b) or contains(c, 'x') and env.HOME == null")) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "zero_stage in [1, 2] and overlap_comm and torch_compile",
+        "a and (b or c) and not (d == null)",
+        "(a * b) > 3 or contains(env.NCCL_ALGO, 'Ring')",
+        "explicit(kl_coef) and use_kl_loss == false",
+    ],
+)
+def test_a_compiled_condition_reads_as_it_was_written(text: str) -> None:
+    assert to_text(parse(text)) == text
+    assert parse(to_text(parse(text))) == parse(text)
