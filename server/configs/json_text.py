@@ -43,6 +43,11 @@ def read_json(text: str, path: str) -> Document:
     return document
 
 
+def read_nodes(text: str, path: str) -> Node:
+    """The JSON value with the line of every value in it (notebooks need the lines of list items)."""
+    return _Scanner(checked(text, path, long_lines=True), Document(path, "json")).read()
+
+
 class _Scanner:
     """One pass over the text with an explicit stack: no recursion, linear time."""
 
