@@ -14,7 +14,7 @@ from .files import clean, printable
 from .flat_text import typed
 from .hydra import parse_override
 from .json_text import read_json
-from .python_calls import CallDocument, read_python
+from .python_calls import read_python
 from .values import Document, Entry, InputError, Unresolved
 from .yaml_text import parse_value, read_yaml
 
@@ -101,7 +101,7 @@ class _Fragment:
         for document in documents:
             for entry in document.entries:
                 found = True
-                if isinstance(document, CallDocument) and not isinstance(entry.value, Unresolved | dict):
+                if not isinstance(entry.value, Unresolved | dict):
                     self._add(entry.key, entry.value, number, entry.text)
         return found
 

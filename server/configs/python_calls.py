@@ -10,7 +10,7 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from ..limits import MAX_DEPTH, MAX_SHELL_VALUE_CHARS
@@ -26,8 +26,8 @@ _CALL_NAME = re.compile(r"[A-Z]\w*(?:Config|Arguments|Args|Params|Trainer)|LLM|E
 _FIRST_ARGUMENT = {"LLM": "model", "Engine": "model_path", "GRPOTrainer": "model", "RLOOTrainer": "model"}
 _DTYPES = frozenset(("float32", "float16", "bfloat16", "float", "half", "double", "float64", "float8_e4m3fn"))
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "int": int, "float": float, "str": str, "bool": bool, "len": len, "min": min, "max": max, "abs": abs, "round": round,
-}  # fmt: skip
+    function.__name__: function for function in (int, float, str, bool, len, min, max, abs, round)
+}
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
@@ -47,22 +47,14 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }
 
 
-@dataclass(slots=True)
-class CallDocument(Document):
-    """The keyword arguments of one call. call: its name (`GRPOConfig`, or `os.environ`); line: where it starts."""
-
-    call: str = ""
-    line: int = 0
-
-
 def read_python(text: str, path: str, names: Collection[str] | None = None) -> list[Document]:
     """Read the config calls of a Python file or notebook, in order of their lines.
 
     In: the text, the name for messages, and the call names of interest (default: names that end in Config, Arguments,
-    Args, Params or Trainer, and LLM, Engine). Out: one `CallDocument` per call; later `args.key = value` assignments
-    are appended to the call that `args` came from; environment variables set in the code form a document of their own
-    (call `os.environ`). `{...}` values are flattened with dots. Raises InputError for a syntax error, with its line,
-    and over the caps.
+    Args, Params or Trainer, and LLM, Engine). Out: one document per call, its `name` that of the call; later
+    `args.key = value` assignments are appended to the call that `args` came from; environment variables set in the
+    code form a document of their own (name `os.environ`, always the last). `{...}` values are flattened with dots.
+    Raises InputError for a syntax error, with its line, and over the caps.
     """
     lines: list[int] | None = None
     if text.lstrip()[:1] == "{":
@@ -76,7 +68,7 @@ def read_python(text: str, path: str, names: Collection[str] | None = None) -> l
     if lines is not None:
         for document in documents:
             _renumber(document, lines)
-    return list(documents)
+    return documents
 
 
 def _parsed(text: str, path: str, lines: list[int] | None) -> ast.Module:
@@ -144,14 +136,11 @@ def _without_magic(line: str) -> str:
     return line
 
 
-def _renumber(document: CallDocument, lines: list[int]) -> None:
+def _renumber(document: Document, lines: list[int]) -> None:
     def place(line: int) -> int:
         return lines[min(line, len(lines)) - 1]
 
-    document.line = place(document.line)
-    document.entries = [
-        Entry(entry.key, entry.value, entry.file, place(entry.line), entry.op, entry.text) for entry in document.entries
-    ]
+    document.entries = [replace(entry, line=place(entry.line)) for entry in document.entries]
     document.notes = [
         re.sub(r"^line (\d+)", lambda match: f"line {place(int(match[1]))}", note) for note in document.notes
     ]
@@ -171,18 +160,17 @@ class _Calls:
         )
         self.constants = _assigned_once(module)
         self.folding: set[str] = set()
-        self.documents: list[CallDocument] = []
-        self.by_variable: dict[str, CallDocument] = {}
-        self.environment = CallDocument(path, "python", data={}, call="os.environ")
+        self.documents: list[Document] = []
+        self.by_variable: dict[str, Document] = {}
+        self.environment = Document(path, "python", data={}, name="os.environ")
 
-    def read(self) -> list[CallDocument]:
+    def read(self) -> list[Document]:
         for node in self.nodes:
             if isinstance(node, ast.Call):
                 self._call(node)
             else:
                 self._assignment(node)
         if self.environment.entries:
-            self.environment.line = self.environment.entries[0].line
             self.documents.append(self.environment)
         return self.documents
 
@@ -199,7 +187,7 @@ class _Calls:
             self._config_call(short, node)
 
     def _config_call(self, name: str, node: ast.Call) -> None:
-        document = CallDocument(self.path, "python", data={}, call=name, line=node.lineno)
+        document = Document(self.path, "python", data={}, name=name)
         if node.args and name in _FIRST_ARGUMENT:
             self._add(document, _FIRST_ARGUMENT[name], node.args[0])
         elif node.args and not (isinstance(node.args[0], ast.Constant) and node.args[0].value is ...):
@@ -213,7 +201,7 @@ class _Calls:
         # Assigned to a variable on the way? `args = GRPOConfig(...)`, and later `args.beta = 0.1`.
         self.by_variable.update({variable: document for variable, value in self.constants.items() if value is node})
 
-    def _unpacked(self, document: CallDocument, value: ast.expr) -> None:
+    def _unpacked(self, document: Document, value: ast.expr) -> None:
         folded = self._fold(value, 0)
         if isinstance(folded, dict):
             for key, child in folded.items():
@@ -222,10 +210,10 @@ class _Calls:
             shown = printable(self._source(value), 60)
             document.notes.append(f"line {value.lineno}: `**{shown}` adds settings that the text does not show")
 
-    def _add(self, document: CallDocument, key: str, value: ast.expr) -> None:
+    def _add(self, document: Document, key: str, value: ast.expr) -> None:
         self._place(document, key, self._fold(value, 0), value.lineno, self._source(value))
 
-    def _place(self, document: CallDocument, key: str, value: Any, line: int, text: str) -> None:
+    def _place(self, document: Document, key: str, value: Any, line: int, text: str) -> None:
         *branch, leaf = key.split(".")
         table = document.data
         for part in branch:

@@ -54,6 +54,18 @@ def read_yaml(text: str, path: str, *, float_rule: FloatRule = "omegaconf") -> D
     return document
 
 
+def yaml11_lints(document: Document) -> list[Lint]:
+    """What plain PyYAML would read as text, in a document that was read with the OmegaConf rule.
+
+    For callers that learn only after reading that TRL or transformers will load the file.
+    """
+    return [
+        _float_as_text_lint(entry.text, entry.file, entry.line, nested="." in entry.key)
+        for entry in document.entries
+        if document.format == "yaml" and isinstance(entry.value, float) and _is_text_in_yaml11(entry.text)
+    ]
+
+
 def parse_value(text: str, float_rule: FloatRule = "omegaconf") -> Any:
     """One YAML value of a command line (`[1, 2]`, `1e-6`, `on`, nothing = None).
 
@@ -369,24 +381,8 @@ class _Composer:
             self.document.notes.append(note)
 
     def _lint_float_as_text(self, value: str, line: int) -> None:
-        if len(value) > _MAX_NUMBER_CHARS or not _FLOAT_OMEGACONF.fullmatch(value):
-            return
-        number = repr(float(value.replace("_", "")))
-        nested = len(self.stack) > 1
-        # TrlParser hands YAML values to argparse as defaults, and argparse converts a default that is a string with
-        # the field's type. HfArgumentParser.parse_yaml_file and nested mappings or lists get no such conversion.
-        effect = (
-            "inside a mapping or list nothing converts it to a number"
-            if nested
-            else "TRL's own --config parser converts it for float fields, HfArgumentParser.parse_yaml_file does not"
-        )
-        self._lint(
-            "yaml-float-as-text",
-            f"plain YAML 1.1 reads `{printable(value, 40)}` as text (an exponent needs a dot and a sign); {effect}",
-            line,
-            "warning" if nested else "info",
-            fix=f"write {_yaml11_float(number)}",
-        )
+        if _is_text_in_yaml11(value) and len(self.document.lints) < _MAX_NOTES:
+            self.document.lints.append(_float_as_text_lint(value, self.path, line, nested=len(self.stack) > 1))
 
     def _fault(self, error: Any) -> str:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
@@ -398,6 +394,24 @@ class _Composer:
             line = self.text.count("\n", 0, position) + 1
             return f"{printable(self.path)} line {line}: a control character that YAML does not allow; delete it"
         return f"{printable(self.path)}: broken YAML, {printable(error)}"
+
+
+def _is_text_in_yaml11(text: str) -> bool:
+    """Whether only OmegaConf's rule takes the word for a number."""
+    return len(text) <= _MAX_NUMBER_CHARS and not _FLOAT.fullmatch(text) and bool(_FLOAT_OMEGACONF.fullmatch(text))
+
+
+def _float_as_text_lint(text: str, path: str, line: int, *, nested: bool) -> Lint:
+    # TrlParser hands YAML values to argparse as defaults, and argparse converts a default that is a string with the
+    # field's type. HfArgumentParser.parse_yaml_file and nested mappings or lists get no such conversion.
+    effect = (
+        "inside a mapping or list nothing converts it to a number"
+        if nested
+        else "TRL's own --config parser converts it for float fields, HfArgumentParser.parse_yaml_file does not"
+    )
+    message = f"plain YAML 1.1 reads `{printable(text, 40)}` as text (an exponent needs a dot and a sign); {effect}"
+    fix = f"write {_yaml11_float(repr(float(text.replace('_', ''))))}"
+    return Lint("yaml-float-as-text", message, path, line, "warning" if nested else "info", fix)
 
 
 class _Skip:
