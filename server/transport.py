@@ -17,6 +17,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from . import limits
+from .configs.values import InputError
 
 Message = SessionMessage | Exception
 CUT = "\0"  # marks a line of which only the ends were kept; no JSON text can begin with it
@@ -32,8 +33,12 @@ class Outgoing(Protocol):
 def run_stdio(server: Server[Any]) -> NoReturn:
     """Serve until standard input ends, then end the process with code 0.
 
-    SIGINT and SIGTERM end it at once: nothing needs to be saved.
+    SIGINT and SIGTERM end it at once: nothing needs to be saved. Raises InputError when a stream is closed.
     """
+    if sys.stdin is None or sys.stdout is None:
+        raise InputError("standard input or output is closed: an MCP client must start this command with pipes")
+    if sys.stdin.isatty():
+        print("grpo-guard serves MCP on standard input and output; Ctrl-C ends it", file=sys.stderr)
     for number in (signal.SIGINT, signal.SIGTERM):
         # Python's own SIGINT handler would wait for the thread that reads standard input, which waits for a line.
         signal.signal(number, signal.SIG_DFL)

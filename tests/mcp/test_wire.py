@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import time
 
@@ -131,6 +132,23 @@ def test_end_of_input_before_any_request_exits_0(start):
     client.close_input()
     assert client.wait() == 0
     assert client.errors() == ""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"], ids=["input", "output"])
+def test_a_closed_stream_is_one_line(closed):
+    command = f"exec {sys.executable} -m grpo_guard serve {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "grpo-guard: standard input or output is closed: an MCP client must start this command with pipes\n"
+    )
+
+
+def test_a_root_that_is_no_folder_is_one_line(tmp_path):
+    command = [sys.executable, "-m", "grpo_guard", "serve", "--root", str(tmp_path / "absent")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 2
+    assert done.stderr == f"grpo-guard: root {tmp_path / 'absent'}: not a folder: name an existing one\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

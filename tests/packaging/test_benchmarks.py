@@ -1,0 +1,26 @@
+"""The benchmarks run; their figures are for people to read, on a quiet machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.mark.parametrize(
+    "name, figures",
+    [
+        ("validate.py", ["validate / three imports", "in process, median"]),
+        ("cold_start.py", ["grpo-guard / bare"]),
+    ],
+)
+def test_a_benchmark_prints_its_figures_beside_their_goals(name, figures):
+    command = [sys.executable, str(BENCHMARKS / name), "--rounds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = [line for line in done.stdout.splitlines() if " goal " in line]
+    assert [line[:28].strip() for line in shown] == figures
