@@ -31,6 +31,7 @@ from .verl_common import (
 )
 
 _OWN_PROGRAM = NotApplicable("the program starts from a config of its own, which may not run verl's start-up checks")
+_ASYNCHRONOUS = NotApplicable("the batch of a step is assembled asynchronously")
 _NO_RANKS = NotApplicable("data-parallel size of this engine is not modelled")
 
 
@@ -113,6 +114,8 @@ def train_batch_is_multiple_of_mini_batch(run: RunConfig) -> Outcome:
 
 def mini_batch_divides_over_ranks(run: RunConfig) -> Outcome:
     """Every rank needs a share of a mini-batch: a whole one (unified), at least one sample (legacy FSDP)."""
+    if rollout_has_own_gpus(run):
+        return _ASYNCHRONOUS
     if run.value("sharding_backend") not in RANKED_BACKENDS:
         return _NO_RANKS
     if missing := open_question(run, "mini_batch_prompts", "group_size", "data_parallel_size"):
@@ -181,7 +184,7 @@ def log_prob_micro_batch_divides_batch(run: RunConfig) -> Outcome:
     if run.value("sharding_backend") not in RANKED_BACKENDS:
         return _NO_RANKS
     if rollout_has_own_gpus(run):
-        return NotApplicable("the batch of a step is assembled asynchronously")
+        return _ASYNCHRONOUS
     needed = ("use_dynamic_bsz", "train_batch_prompts", "mini_batch_prompts", "group_size", "data_parallel_size")
     if missing := open_question(run, *needed):
         return missing

@@ -14,17 +14,27 @@ LEGACY, UNIFIED = "legacy", "unified"
 RANKED_BACKENDS = ("fsdp", "fsdp2", "megatron")
 
 
+# verl's own entry points; they run its start-up checks (validate_config)
+_STOCK_PROGRAMS = ("verl.trainer.main_ppo", "verl.trainer.main_ppo_v0", "verl.trainer.main_ppo_sync")
+_ASYNC_PROGRAMS = ("fully_async", "one_step_off")
+
+
 def starts_from_stock(run: RunConfig) -> bool:
-    """Whether verl's own config is below the run: only then are defaults known."""
-    return any(setting.origin == DEFAULT and setting.known for setting in run.settings.values())
+    """Whether one of verl's own entry points starts the run (a config file alone is taken as meant for one)."""
+    program = _module(run)
+    return not program or program.endswith(_STOCK_PROGRAMS)
 
 
 def rollout_has_own_gpus(run: RunConfig) -> bool:
     """Asynchronous recipes and trainer modes, in which trainer and rollout do not share GPUs."""
-    if run.value("trainer_mode") == "separate_async":
+    if run.value("trainer_mode") == "separate_async" or any(name in _module(run) for name in _ASYNC_PROGRAMS):
         return True
     own = ("async_training.", "rollout.")
     return run.value("train_batch_prompts") == 0 or any(key.startswith(own) for key in run.native)
+
+
+def _module(run: RunConfig) -> str:
+    return str(run.value("program", "")).replace("/", ".").removesuffix(".py")
 
 
 def generations(run: RunConfig) -> list[str]:

@@ -39,6 +39,8 @@ def start_run(framework: str, parts: Iterable[Part], options: Options) -> RunCon
         run.notes += part.notes
         run.line = run.line or part.line
         run.weight += len(part.entries)
+        if part.format == "shell" and part.program:
+            run.derive("program", part.program, "the launch command")
         for name, word in part.env.items():
             value = word.text if word.known else Unresolved(word.text, word.unknown)
             run.env[name] = Setting(f"env.{name}", name, value, EXPLICIT, word.file, word.line)
