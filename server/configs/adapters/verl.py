@@ -6,6 +6,7 @@ from typing import Any
 
 from ...store.index import adapter as adapter_data
 from ...store.versions import in_range
+from ..batch.verl import batch as batch
 from ..keys import KeyTable, load
 from ..parts import Part
 from ..run_config import RunConfig, UnknownKey
@@ -189,7 +190,3 @@ def _derive_parallelism(run: RunConfig) -> None:
         shard = whole(run.value("sequence_parallel", 1))
     if world and shard and world % shard == 0:
         run.derive("data_parallel_size", world // shard, "world size over model or sequence parallel size")
-
-
-def batch(run: RunConfig) -> dict[str, Any]:
-    return {}
