@@ -203,6 +203,7 @@ def _derive_algorithm(run: RunConfig, effective: RunConfig) -> None:
     _derive_kl(run)
     _derive_switch(run, "reward_shaping", effective, ("overlong_penalty", "truncation_penalty"))
     _derive_switch(run, "remote_reward", effective, ("remote_model", "agent_function"))
+    _derive_switch(run, "reward_model", effective, ("reward_model",))
 
 
 def _derive_clipping(run: RunConfig, effective: RunConfig) -> None:
@@ -234,6 +235,8 @@ def _derive_kl(run: RunConfig) -> None:
     if not isinstance(coefficient, int | float):
         return
     run.derive("ref_policy", coefficient > 0, f"KL coefficient {coefficient}", key)
+    if "kl_unbiased_gradient" not in run.settings:
+        run.derive("kl_unbiased_gradient", False, "this version has no such flag")
     if isinstance(in_loss, bool):
         note = f"KL coefficient {coefficient}, KL in the loss: {str(in_loss).lower()}"
         run.derive("use_kl_in_reward", coefficient > 0 and not in_loss, note, key)
