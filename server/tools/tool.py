@@ -20,14 +20,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A read-only tool. `answers` names the top-level fields of its structured content."""
+    """A read-only tool. `answers` names the top-level fields of its structured content and their JSON types."""
 
     name: str
     title: str
     description: str
     arguments: type[Arguments]
     run: Callable[[Any, Roots], Answer]
-    answers: tuple[str, ...]
+    answers: Mapping[str, str]
 
     def input_schema(self) -> dict[str, Any]:
         """The arguments' JSON schema without what an assistant does not need: titles, empty defaults, null."""
@@ -37,8 +37,8 @@ class Tool:
         return {"type": "object", "properties": properties, **required, "additionalProperties": False}
 
     def output_schema(self) -> dict[str, Any]:
-        """Names only: the full schemas of all tools would cost more of a model's context than most answers."""
-        return {"type": "object", "properties": {name: {} for name in self.answers}}
+        """The top level only: full schemas of all tools would cost more of a model's context than most answers."""
+        return {"type": "object", "properties": {name: {"type": kind} for name, kind in self.answers.items()}}
 
     def call(self, raw: Mapping[str, Any], roots: Roots) -> Answer:
         """Check the arguments and answer. Raises InputError for anything that the caller can put right."""

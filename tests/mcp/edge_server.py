@@ -42,7 +42,7 @@ def crash() -> Answer:
 
 
 def tool(work: Any) -> Tool:
-    return Tool(work.__name__, work.__name__, "", Arguments, lambda _, __: work(), ())
+    return Tool(work.__name__, work.__name__, "", Arguments, lambda _, __: work(), {})
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from grpo_guard.roots import Roots
 pytestmark = pytest.mark.anyio
 
 # Characters of the compact JSON; four of them are about one token, and the tools of one list share 11,000.
-BUDGET = {"validate_config": 1_460}
+BUDGET = {"validate_config": 1_600}
 TOTAL_BUDGET = 11_000
 
 VALIDATE_CONFIG = {
@@ -65,16 +65,16 @@ VALIDATE_CONFIG = {
     "outputSchema": {
         "type": "object",
         "properties": {
-            "framework": {},
-            "sources": {},
-            "versions": {},
-            "summary": {},
-            "findings": {},
-            "unknown_keys": {},
-            "batch": {},
-            "undecided": {},
-            "seed_rules": {},
-            "notes": {},
+            "framework": {"type": "string"},
+            "sources": {"type": "array"},
+            "versions": {"type": "object"},
+            "summary": {"type": "object"},
+            "findings": {"type": "array"},
+            "unknown_keys": {"type": "array"},
+            "batch": {"type": "object"},
+            "undecided": {"type": "array"},
+            "seed_rules": {"type": "array"},
+            "notes": {"type": "array"},
         },
     },
 }
