@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -54,11 +55,17 @@ def run(asked: ValidateConfig, roots: Roots) -> Answer:
         raise InputError(f"give either `config` (text) or `path` (a file inside {roots})")
     if asked.path:
         targets = [roots.find(name) for name in asked.path]
-        report = validate_targets([target.path for target in targets], root=targets[0].root, **options)
+        report = validate_targets([_short(target.path) for target in targets], root=targets[0].root, **options)
     else:
         report = validate_text(asked.config, **options)
     data = to_dict(report, detail=asked.detail, limit=asked.limit)
     return Answer(data, summarize(data))
+
+
+def _short(path: Path) -> Path:
+    """As the caller would write it: each finding repeats the name."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def summarize(data: dict[str, Any]) -> str:
@@ -75,10 +82,12 @@ def summarize(data: dict[str, Any]) -> str:
 
 
 def _finding_line(finding: dict[str, Any]) -> str:
-    setting = finding.get("setting")
-    where = f" {setting['file']}:{setting['line']} {setting['key']}" if setting else ""
+    setting, message = finding.get("setting") or {}, finding["message"]
+    words = [finding["severity"], finding["rule"]]
+    words += [f"{setting['file']}:{setting['line']}"] if setting.get("file") else []
+    words += [setting["key"]] if setting.get("key") and setting["key"] not in message else []
     fix = f" Fix: {finding['fix']['text']}" if finding.get("fix") else ""
-    return f"{finding['severity']} {finding['rule']}{where}: {finding['message']}{fix}"
+    return f"{' '.join(words)}: {message}{fix}"
 
 
 def _unknown_key_line(row: dict[str, Any]) -> str:

@@ -57,7 +57,13 @@ def rules_of(result) -> list[str]:
 async def test_by_path(call):
     result = await call(path="run.sh")
     assert result.structured_content["framework"] == "verl"
+    assert [source["path"] for source in result.structured_content["sources"]] == ["run.sh"]
     assert "one-sample-groups" in rules_of(result)
+
+
+async def test_an_absolute_path_inside_the_working_directory_is_shown_short(call, folder):
+    result = await call(path=str(folder / "run.sh"))
+    assert [source["path"] for source in result.structured_content["sources"]] == ["run.sh"]
 
 
 async def test_by_text(call):
