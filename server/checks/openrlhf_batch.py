@@ -26,7 +26,6 @@ class Group:
     n_gpus: str
 
 
-_TOO_OLD = NotApplicable("OpenRLHF before 0.8.0 was not read")
 _POLICY = Group("policy", "nnodes", "n_gpus")
 _REFERENCE = Group("reference model", "ref_nnodes", "ref_n_gpus")
 _CRITIC = Group("critic", "critic_nnodes", "critic_n_gpus")
@@ -35,18 +34,20 @@ _REWARD = Group("reward model", "reward_nnodes", "reward_n_gpus")
 
 def train_batch_divides(run: RunConfig) -> Outcome:
     """DeepSpeed's assertion train_batch_size == micro_batch x accumulation x ranks, in every group that it starts."""
-    if _older_than(run, "0.8.0"):
-        return _TOO_OLD
+    if outside := _outside(run):
+        return outside
     groups = _deepspeed_groups(run)
     if isinstance(groups, Unknown):
         return groups
     return worst([_divides_in(run, group) for group in groups])
 
 
-def _older_than(run: RunConfig, version: str) -> bool:
-    """Whether the stated version is below; without one, the newest release with the spelling in use is meant."""
+def _outside(run: RunConfig, since: str = "0.8.0") -> NotApplicable | None:
+    """Why the source that was read says nothing: an older version is stated, or the program is not the RL trainer."""
     stated = run.versions.get("openrlhf")
-    return stated is not None and in_range(stated, f"<{version}")
+    if stated is not None and in_range(stated, f"<{since}"):
+        return NotApplicable(f"OpenRLHF before {since} does not do this, or was not read")
+    return None if "adv_estimator" in run.settings else NotApplicable("not the RL trainer")
 
 
 def _deepspeed_groups(run: RunConfig) -> list[Group] | Unknown:
@@ -89,8 +90,8 @@ def _ranks(run: RunConfig, group: Group) -> int | None:
 
 def enough_sample_batches(run: RunConfig) -> Outcome:
     """A rollout must give every data-parallel rank at least one batch of samples."""
-    if _older_than(run, "0.8.0"):
-        return _TOO_OLD
+    if outside := _outside(run):
+        return outside
     fields = ("rollout_batch_prompts", "group_size", "logprob_micro_batch_per_gpu", "nnodes", "n_gpus")
     if missing := open_question(run, *fields, "context_parallel", "tensor_parallel"):
         return missing
@@ -114,8 +115,8 @@ def enough_sample_batches(run: RunConfig) -> Outcome:
 
 def ranks_train_alike(run: RunConfig) -> Outcome:
     """Every data-parallel rank must run the same number of micro-batches, or its collectives wait for ever."""
-    if _older_than(run, "0.8.0"):
-        return _TOO_OLD
+    if outside := _outside(run):
+        return outside
     fields = ("rollout_batch_prompts", "group_size", "logprob_micro_batch_per_gpu", "micro_batch_per_gpu")
     if missing := open_question(
         run, *fields, "use_dynamic_bsz", "nnodes", "n_gpus", "context_parallel", "tensor_parallel"
@@ -149,8 +150,8 @@ def _samples_by_rank(samples: int, split: int, ranks: int) -> list[int]:
 
 def rollout_fills_steps(run: RunConfig) -> Outcome:
     """Samples of a rollout that fill no whole optimizer step."""
-    if _older_than(run, "0.8.0"):
-        return _TOO_OLD
+    if outside := _outside(run):
+        return outside
     if missing := open_question(run, "rollout_batch_prompts", "group_size", "train_batch_samples", "use_dynamic_bsz"):
         return missing
     samples = product(run.value("rollout_batch_prompts"), run.value("group_size"))
@@ -176,8 +177,8 @@ def rollout_fills_steps(run: RunConfig) -> Outcome:
 
 def rollout_reaches_a_step(run: RunConfig) -> Outcome:
     """With token batches a rollout smaller than the training batch is never trained on."""
-    if _older_than(run, "0.8.0"):
-        return _TOO_OLD
+    if outside := _outside(run):
+        return outside
     if missing := open_question(run, "rollout_batch_prompts", "group_size", "train_batch_samples", "use_dynamic_bsz"):
         return missing
     samples = product(run.value("rollout_batch_prompts"), run.value("group_size"))
@@ -198,8 +199,8 @@ def rollout_reaches_a_step(run: RunConfig) -> Outcome:
 
 def colocated_engines_fit(run: RunConfig) -> Outcome:
     """On shared GPUs the engines must take exactly the policy's GPUs."""
-    if _older_than(run, "0.8.0"):
-        return _TOO_OLD
+    if outside := _outside(run):
+        return outside
     fields = ("colocate", "async_training", "rollout_engines", "rollout_tensor_parallel", "nnodes", "n_gpus")
     if missing := open_question(run, *fields):
         return missing
@@ -227,8 +228,8 @@ def colocated_engines_fit(run: RunConfig) -> Outcome:
 
 def colocated_groups_match(run: RunConfig) -> Outcome:
     """Models that share GPUs must ask for the same nodes and GPUs per node."""
-    if _older_than(run, "0.8.0"):
-        return _TOO_OLD
+    if outside := _outside(run):
+        return outside
     if missing := open_question(
         run, "colocate", "colocate_actor_ref", "colocate_critic_reward", "use_critic", "ref_policy"
     ):
@@ -258,8 +259,8 @@ def _same_size(run: RunConfig, one: Group, other: Group) -> Outcome:
 
 def generation_batch_needs_async(run: RunConfig) -> Outcome:
     """Generating more prompts at a time than a rollout takes needs the asynchronous trainer's queue."""
-    if _older_than(run, "0.10.0"):
-        return NotApplicable("OpenRLHF before 0.10.0 does not assert it")
+    if outside := _outside(run, "0.10.0"):
+        return outside
     if missing := open_question(run, "generate_batch_prompts", "rollout_batch_prompts", "async_training"):
         return missing
     generated, prompts = number(run, "generate_batch_prompts"), number(run, "rollout_batch_prompts")
@@ -278,8 +279,8 @@ def generation_batch_needs_async(run: RunConfig) -> Outcome:
 
 def engines_exist(run: RunConfig) -> Outcome:
     """Since 0.8.0 only vLLM generates; the flag's default is no engine at all."""
-    if _older_than(run, "0.8.0"):
-        return NotApplicable("OpenRLHF before 0.8.0 can generate without vLLM")
+    if outside := _outside(run):
+        return outside
     if missing := open_question(run, "rollout_engines"):
         return missing
     if number(run, "rollout_engines"):

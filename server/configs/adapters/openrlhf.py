@@ -146,19 +146,12 @@ def _judge_flags(run: RunConfig, launch: Part, table: KeyTable, stated: str | No
         reason = table.explain_unknown(name)
         mixed = dotted is not None and ("." in name) is not dotted and table.lifecycle(name) is not None
         if exact or mixed or table.lifecycle(name) is None:
-            run.unknown_keys.append(_unknown(entry, table, reason.note, reason.did_you_mean, fatal=exact or mixed))
+            meant = [f"--{similar}" for similar in reason.did_you_mean]
+            fatal = exact or mixed
+            run.unknown_keys.append(UnknownKey(entry.key, entry.file, entry.line, meant, reason.note, fatal))
     for word in launch.positional:
         if word.known and word.text:
             run.lints.append(_refused(f"{word.text!r} belongs to no flag", word.file, word.line))
-
-
-def _unknown(entry: Entry, table: KeyTable, note: str, similar: Sequence[str], fatal: bool) -> UnknownKey:
-    data = adapter_data("openrlhf")
-    spellings = [names for group in ("fields", "derived_from") for names in data[group].values()]
-    own: list[str] = next((names for names in spellings if _bare(entry.key) in names), [])
-    renamed = [f"--{name}" for name in own if table.exists(name)]
-    meant = renamed[:1] or [f"--{name}" for name in similar]
-    return UnknownKey(entry.key, entry.file, entry.line, meant, note, fatal)
 
 
 def _judge_value(run: RunConfig, entry: Entry, table: KeyTable, exact: bool) -> None:
@@ -210,7 +203,7 @@ def _derive_clipping(run: RunConfig, effective: RunConfig) -> None:
     """eps_clip_low_high holds where it is given, else eps_clip for both sides."""
     for index, name in enumerate(("clip_ratio", "clip_ratio_high")):
         pair, single = effective.settings.get("clip_pair"), effective.settings.get("clip_range")
-        if pair is not None and pair.value is not None:
+        if pair is not None and pair.origin != DEFAULT:
             is_pair = isinstance(pair.value, list) and len(pair.value) == 2
             run.set_explicit_like(name, pair, pair.value[index] if is_pair else Unresolved(str(pair.value)))
         elif single is not None:
@@ -269,6 +262,9 @@ def _derive_optimizer(run: RunConfig, effective: RunConfig) -> None:
 
 
 def _derive_rollout(run: RunConfig, effective: RunConfig) -> None:
+    generated = run.settings.get("generate_batch_prompts")
+    if generated is not None and generated.origin == DEFAULT and (rollout := run.settings.get("rollout_batch_prompts")):
+        run.derive("generate_batch_prompts", rollout.value, f"unset: {rollout.key}", generated.key)
     engines = run.value("rollout_engines")
     if whole(engines):
         run.derive("rollout_engine", "vllm", f"{engines} vLLM engines", run.key_of("rollout_engines"))
