@@ -7,6 +7,7 @@ in them is imported: YAML is loaded as data, Python is read with `ast`. Only fin
   python scripts/extract_keys.py trl verl             read every release since the first supported one
   python scripts/extract_keys.py --all
   python scripts/extract_keys.py trl --latest-only    keep what is stored, read only releases newer than it
+  python scripts/extract_keys.py trl --stored         keep what is stored, take over the curated YAML files beside it
 
 Two runs over the same releases with the same --checked date write the same bytes.
 """
@@ -35,6 +36,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("framework", nargs="*", choices=[[], *FRAMEWORKS], help="one or more of the frameworks")
     parser.add_argument("--all", action="store_true", help="all frameworks")
     parser.add_argument("--latest-only", action="store_true", help="read only releases that are not stored yet")
+    parser.add_argument("--stored", action="store_true", help="read no release, only the curated YAML files (offline)")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "grpo-guard-keys", help="unpacked files")
     parser.add_argument("--checked", default=datetime.date.today().isoformat(), help="date to record (default: today)")
     arguments = parser.parse_args(argv)
@@ -42,8 +44,26 @@ def main(argv: list[str] | None = None) -> int:
     if not names:
         parser.error("name a framework or use --all")
     for name in names:
-        extract(name, arguments.cache, arguments.checked, arguments.latest_only)
+        if arguments.stored:
+            refresh(name)
+        else:
+            extract(name, arguments.cache, arguments.checked, arguments.latest_only)
     return 0
+
+
+def refresh(name: str) -> None:
+    """Writes keys.json again from what it holds and the curated files beside it."""
+    path = KNOWLEDGE / name / "keys.json"
+    path.write_text(rebuilt(name), encoding="utf-8")
+    print(f"{name}: renames and derived defaults taken over")
+
+
+def rebuilt(name: str) -> str:
+    """The text of keys.json made from its own content and the curated files; equal to the file when all is in step."""
+    path = KNOWLEDGE / name / "keys.json"
+    stored = history.read(path)
+    reader = importlib.import_module(f"extract.{name}")
+    return history.dump(describe(reader, history.decode(stored), stored["checked"], path.parent))
 
 
 def extract(name: str, cache: Path, checked: str, latest_only: bool) -> None:
@@ -55,16 +75,39 @@ def extract(name: str, cache: Path, checked: str, latest_only: bool) -> None:
     for release in releases(reader.PACKAGE, since):
         if not stored or parse(release.version) > parse(since):
             snapshots.append(reader.read(release.version, sources(release, reader.WANTED, cache)))
-    text = history.dump(describe(reader, snapshots, checked))
+    text = history.dump(describe(reader, snapshots, checked, path.parent))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     print(f"{name}: {len(snapshots)} versions to {snapshots[-1].version}, {len(text.encode()):,} bytes")
 
 
-def describe(reader: ModuleType, snapshots: list[history.Snapshot], checked: str) -> dict[str, object]:
+def describe(reader: ModuleType, snapshots: list[history.Snapshot], checked: str, folder: Path) -> dict[str, object]:
+    """The content of keys.json: what was read, and the curated files of the folder so that a reader needs no YAML."""
     head = {"package": reader.PACKAGE, "checked": checked, "source": SOURCE}
     flags = {name: True for name in ("strict", "abbreviations") if getattr(reader, name.upper(), False)}
-    return {**head, **flags, **history.encode(snapshots, reader.BASE), "open": reader.OPEN}
+    encoded = history.encode(snapshots, reader.BASE)
+    return {**head, **flags, **encoded, "open": reader.OPEN, "renames": renames(folder), "derived": derived(folder)}
+
+
+def renames(folder: Path) -> list[dict[str, object]]:
+    """Entries of renames.yaml; `new` is always a list."""
+    entries = _curated(folder / "renames.yaml", "renames")
+    return [{**entry, "new": entry["new"] if isinstance(entry["new"], list) else [entry["new"]]} for entry in entries]
+
+
+def derived(folder: Path) -> dict[str, list[dict[str, object]]]:
+    """Entries of derived_defaults.yaml by key, without their sources."""
+    by_key: dict[str, list[dict[str, object]]] = {}
+    for entry in _curated(folder / "derived_defaults.yaml", "defaults"):
+        kept = {name: item for name, item in entry.items() if name not in ("key", "source")}
+        by_key.setdefault(str(entry["key"]), []).append(kept)
+    return by_key
+
+
+def _curated(path: Path, name: str) -> list[dict[str, object]]:
+    import yaml
+
+    return list(yaml.safe_load(path.read_text(encoding="utf-8"))[name]) if path.is_file() else []
 
 
 if __name__ == "__main__":

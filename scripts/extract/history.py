@@ -109,6 +109,10 @@ def dump(data: Mapping[str, Any]) -> str:
             if any(item.values()):
                 tables = ",\n".join(f"{json.dumps(table)}: {_block(keys)}" for table, keys in item.items() if keys)
                 lines.append(f"{json.dumps(name)}: {{\n{tables}\n}}")
+        elif name == "renames" and item:
+            lines.append(f"{json.dumps(name)}: [\n" + ",\n".join(_compact(entry) for entry in item) + "\n]")
+        elif name == "derived" and item:
+            lines.append(f"{json.dumps(name)}: {_block(item)}")
         elif item or name in ("package", "versions"):
             lines.append(f"{json.dumps(name)}: {_compact(item)}")
     return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -149,12 +149,23 @@ def class_fields(
         base_name = base.attr if isinstance(base, ast.Attribute) else ast.unparse(base)
         if base_name in known and base_name != name:
             fields.update(class_fields(base_name, known, names))
+    local = {**(names or {}), **_class_constants(known[name])}
     for node in known[name].body:
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
             continue
         if not node.target.id.startswith("_") and "ClassVar" not in ast.unparse(node.annotation):
-            fields[node.target.id] = _field(node, names or {})
+            fields[node.target.id] = _field(node, local)
     return fields
+
+
+def _class_constants(node: ast.ClassDef) -> dict[str, Any]:
+    """NAME = value of the class body, unless a branch of the body may change it."""
+    found: dict[str, Any] = {}
+    for statement in node.body:
+        _assign(statement, "", found)
+    branches = [inner for statement in node.body if isinstance(statement, ast.If) for inner in ast.walk(statement)]
+    changed = {inner.id for inner in branches if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
+    return {name: item for name, item in found.items() if name not in changed}
 
 
 def _field(node: ast.AnnAssign, names: Mapping[str, Any]) -> Field:
@@ -247,6 +258,7 @@ def _types(annotation: ast.expr) -> Iterator[str]:
 class Option:
     names: tuple[str, ...]  # without dashes, the long ones
     field: Field
+    group: str = ""  # the variable whose add_argument was called
 
 
 def option(call: ast.Call, names: Mapping[str, Any] | None = None) -> Option | None:
@@ -294,9 +306,9 @@ def options(body: Sequence[ast.stmt], names: Mapping[str, Any] | None = None) ->
             ) is not _UNKNOWN:
                 for item in found:
                     yield from options(node.body, {**known, variable: item})
-            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="add_argument")) as call):
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=group), attr="add_argument")) as call):
                 if (made := option(call, known)) is not None:
-                    yield made
+                    yield replace(made, group=group)
             case ast.Assign(targets=[ast.Name(id=variable)], value=assigned):
                 if (constant := _constant(assigned, known)) is not _UNKNOWN:
                     known[variable] = constant

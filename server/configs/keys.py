@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from ..store.versions import Version, is_version, parse
-from .keys_data import History, KeyData, key_data
+from .keys_data import History, KeyData, key_data, moved
 from .keys_interpolate import resolve
 from .keys_suggest import suggest
 from .values import InputError, Unresolved
@@ -118,14 +118,25 @@ class KeyTable:
     def rejects_unknown(self, key: str) -> bool:
         """Whether an unknown key at this place stops the run; False where the framework ignores it silently."""
         closed = {section for table in self.tables for section in self._data.state("closed", table, self._index)}
-        return self._data.strict or any(key.startswith(section + ".") for section in closed)
+        inside = any(key.startswith(section + ".") if section else "." not in key for section in closed)
+        return self._data.strict or inside
 
     def required(self, key: str) -> bool:
         """Whether the user must set the key (no default; "???" in Hydra)."""
         return bool(self._raw(key) == {"required": True})
 
     def default(self, key: str) -> Any:
-        """The default as the source states it: interpolations stay text ("${a.b}"), code is an `Unresolved`."""
+        """What holds while the key is unset: the declared default, or what code is known to fill in for it.
+
+        Interpolations stay text ("${a.b}"); what only the run decides is an `Unresolved` that says how.
+        """
+        filled = self._filled_in(key)
+        if filled is None:
+            return self.declared(key)
+        return filled["value"] if "value" in filled else Unresolved(str(filled["expr"]))
+
+    def declared(self, key: str) -> Any:
+        """The default as the declaration has it, before any code runs; code in its place is an `Unresolved`."""
         raw = self._raw(key)
         if raw is MISSING or raw == {"required": True}:
             return MISSING
@@ -150,13 +161,12 @@ class KeyTable:
         found = self._of_kind("choices", key)
         return tuple(found) if isinstance(found, list) else ()
 
-    def derived(self, key: str) -> str:
-        """What code fills in while the key is unset, where the default alone does not say ("" otherwise)."""
-        for entry in self._data.derived.get(key, ()):
-            since, until = entry.get("since"), entry.get("until")
-            if (not since or parse(since) <= self._parsed) and (not until or self._parsed < parse(until)):
-                return str(entry["value"])
-        return self.below.derived(key) if self.below is not None else ""
+    def replacement(self, key: str) -> tuple[str, ...]:
+        """The current names of a key that is known but has been renamed; () when it is its own current name."""
+        for entry in self._data.renames:
+            if entry["old"] == key and "accepted_until" in entry and parse(entry["version"]) <= self._parsed:
+                return tuple(new for new in entry["new"] if self.known(new))
+        return self.below.replacement(key) if self.below is not None else ()
 
     def lifecycle(self, key: str) -> Lifecycle | None:
         """When the key came, went and changed: in the loaded tables, else in the framework's others, else below."""
@@ -169,7 +179,7 @@ class KeyTable:
     def explain_unknown(self, key: str) -> UnknownKey:
         """For a key that is not `known`: curated renames first, then its life in other versions, then similar names."""
         for table in (self, self.below):
-            if table is not None and (renamed := table._renamed(key)):
+            if table is not None and (renamed := table._renamed(self, key)):
                 return renamed
         similar = tuple(suggest(key, list(self)))
         return UnknownKey(key, similar, self._history_note(key))
@@ -229,16 +239,43 @@ class KeyTable:
                 _put(section, name[len(key) + 1 :].split("."), self.default(name))
         return section
 
-    def _renamed(self, key: str) -> UnknownKey | None:
-        """The answer of the curated list, in either direction, when it fits the version."""
-        for entry in self._data.renames:
-            old, new, since = str(entry["old"]), str(entry["new"]), str(entry["version"])
-            if (target := _moved(key, old, new)) and self.known(target):
-                return UnknownKey(key, (target,), f"renamed to {target} in {self.package} {since}")
-            if (source := _moved(key, new, old)) and self.known(source) and parse(since) > self._parsed:
-                note = f"added in {self.package} {since}; up to then the name is {source}"
-                return UnknownKey(key, (source,), note)
+    def _filled_in(self, key: str) -> dict[str, Any] | None:
+        """The entry of derived_defaults.yaml that holds for the key at this version."""
+        name = self.canonical(key)
+        if name not in self._values:
+            return self.below._filled_in(key) if self.below is not None else None
+        for entry in self._data.derived.get(name, ()):
+            since, until = entry.get("since"), entry.get("until")
+            if (not since or parse(since) <= self._parsed) and (not until or self._parsed < parse(until)):
+                return entry
         return None
+
+    def _renamed(self, top: KeyTable, key: str) -> UnknownKey | None:
+        """The answer of the curated list, in either direction, when it fits the version. `top` knows all tables."""
+        since, targets = self._followed(top, key)
+        if targets:
+            verb = "replaced by" if since.get("kind") == "replaced" else "renamed to"
+            return UnknownKey(key, targets, f"{verb} {' and '.join(targets)} in {self.package} {since['version']}")
+        for entry in self._data.renames:
+            for new in entry["new"]:
+                source = moved(key, new, entry["old"])
+                if source and parse(entry["version"]) > self._parsed and top.known(source):
+                    note = f"added in {self.package} {entry['version']}; up to then the name is {source}"
+                    return UnknownKey(key, (source,), note)
+        return None
+
+    def _followed(self, top: KeyTable, key: str, hops: int = 5) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """The entry and the known names that the key became, through several renames if need be."""
+        for entry in self._data.renames:
+            names = [name for new in entry["new"] if (name := moved(key, entry["old"], new))]
+            known = tuple(name for name in names if top.known(name))
+            if known:
+                return entry, known
+            for name in names if hops else ():
+                later, known = self._followed(top, name, hops - 1)
+                if known:
+                    return later, known
+        return {}, ()
 
     def _history_note(self, key: str) -> str:
         life = self.lifecycle(key)
@@ -288,13 +325,6 @@ def _lifecycle(history: History) -> Lifecycle:
     changes = tuple((point[0], point[1]) for point in history if len(point) == 2)
     removed = history[-1][0] if len(history[-1]) == 1 else None
     return Lifecycle(changes[0][0] if changes else None, removed, changes)
-
-
-def _moved(key: str, old: str, new: str) -> str | None:
-    """The key's name after `old` became `new`; both may end in ".*" and then stand for everything below."""
-    if old.endswith(".*") and new.endswith(".*"):
-        return new[:-1] + key[len(old) - 1 :] if key.startswith(old[:-1]) else None
-    return new if key == old else None
 
 
 def _put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:

@@ -5,7 +5,8 @@
     "like":   {table: other}         a key that is not listed behaves as in the other table (from "first" on);
                                      an empty list: the key never existed here
 "types", "choices": like "tables".   "aliases": {table: {alias: key}}.   "open": {table: [prefix]}, anything below goes.
-"strict": unknown keys stop the run; otherwise "closed" (like "tables") names the sections where they do.
+"strict": unknown keys stop the run; otherwise "closed" (like "tables") names the sections where they do, "" being the
+top level.   "abbreviations": the parser takes unique beginnings of names.
 "renames", "derived": copies of renames.yaml and derived_defaults.yaml beside the file.
 scripts/extract_keys.py writes the files.
 """
@@ -118,3 +119,10 @@ def key_data(framework: str) -> KeyData:
     if not framework.isidentifier() or not path.is_file():
         raise InputError(f"no key tables for framework {framework[:60]!r}")
     return KeyData(framework, json.loads(path.read_bytes()))
+
+
+def moved(key: str, old: str, new: str) -> str | None:
+    """The key's name after `old` became `new`; both may end in ".*" and then stand for everything below."""
+    if old.endswith(".*") and new.endswith(".*"):
+        return new[:-1] + key[len(old) - 1 :] if key.startswith(old[:-1]) else None
+    return new if key == old else None
