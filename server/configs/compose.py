@@ -39,6 +39,13 @@ class ComposedDocument(Document):
     choices: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class ConfigFile(Document):
+    """A config group's file; `package` is what its `# @package` comment says."""
+
+    package: str | None = None
+
+
 class ProjectLoader:
     """Reads `group/name` for `compose`, only from regular files inside the project folder.
 
@@ -67,10 +74,10 @@ class ProjectLoader:
                         f"{printable(name)}: more than {MAX_INCLUDES} files in one config; name the composed file"
                     )
                 text = read_text(path)
-                self.texts[path] = read_yaml(text, str(candidate))
-                header = _package_header(text)
-                if header is not None:
-                    self.texts[path].notes.append(f"@package {header}")
+                read = read_yaml(text, str(candidate))
+                self.texts[path] = ConfigFile(
+                    read.path, read.format, read.entries, read.data, read.lints, package=_package_header(text)
+                )
             return self.texts[path]
         return None
 
@@ -116,6 +123,18 @@ class _Default:
     optional: bool = False
     override: bool = False
 
+    @property
+    def is_self(self) -> bool:
+        return self.group is None and self.name == _SELF
+
+    @property
+    def refers(self) -> bool:
+        """Whether the option depends on another choice."""
+        return "${" in str(self.name)
+
+
+_Layer = tuple[Document, str]  # a document and the package that it goes to
+
 
 class _Composition:
     def __init__(self, document: Document, loader: Loader, choices: dict[str, str]) -> None:
@@ -134,79 +153,79 @@ class _Composition:
         )
 
     def run(self) -> ComposedDocument:
-        self._add(self.primary, "", "", 0)
+        for document, package in self._layers(self.primary, "", "", 0):
+            self._merge(document, package)
         result = self.result
         result.entries = list(_entries(self.tree))
         result.data = _data(self.tree) if isinstance(self.primary.data, dict) else self.primary.data
         result.choices = dict(self.choices)
         return result
 
-    def _add(self, document: Document, group: str, package: str, depth: int) -> None:
-        """The document's defaults and its own settings, in the order of its defaults list."""
+    def _layers(self, document: Document, group: str, package: str, depth: int) -> list[_Layer]:
+        """What to merge for this document, weakest first: its defaults and itself, in the order of its list."""
         self.layers += 1
         if depth > MAX_DEPTH or self.layers > _MAX_LAYERS:
             self._note("the defaults lists nest too deeply (a cycle?); the rest is not read")
-            return
+            return []
         defaults = document.data.get("defaults") if isinstance(document.data, dict) else None
-        if isinstance(defaults, str) or (isinstance(defaults, list) and all(map(_is_file_name, defaults)) and defaults):
-            for name in [defaults] if isinstance(defaults, str) else defaults:
-                self._add_parent_file(document, name, depth)
-            self._merge(document, package)
-            return
-        items = [_parse_default(item) for item in defaults] if isinstance(defaults, list) else []
-        known = [item for item in items if item is not None]
-        self._take_overrides(known, group, package)
-        if not any(item.name == _SELF and item.group is None for item in known):
-            known.append(_Default(None, _SELF))
-        for item in known:
-            if item.group is None and item.name == _SELF:
-                self._merge(document, package)
-            elif not item.override:
-                self._add_default(item, group, package, depth)
-
-    def _take_overrides(self, items: list[_Default], group: str, package: str) -> None:
+        files = [defaults] if isinstance(defaults, str) else defaults if isinstance(defaults, list) else []
+        if files and (isinstance(defaults, str) or all(map(_is_file_name, files))):
+            parents = [layer for name in files for layer in self._parent_file(document, str(name), depth)]
+            return [*parents, (document, package)]
+        items = [item for item in map(_parse_default, files) if item is not None]
         for item in items:
-            if item.group is None:
-                continue
-            key = _override_key(item, group, package)
             if item.override:
-                self.overrides.setdefault(key, item.name)
-            else:
-                # Known before the list is walked: `${model_engine}_actor` may stand above `model_engine: dp`.
-                self.choices[_path(item.group, group)] = str(self.overrides.get(key, item.name))
+                self.overrides.setdefault(_override_key(item, group, package), item.name)
+        if not any(item.is_self for item in items):
+            items.append(_Default(None, _SELF))
+        return self._layers_of_items(document, [item for item in items if not item.override], group, package, depth)
 
-    def _add_default(self, item: _Default, group: str, package: str, depth: int) -> None:
-        path = item.name if item.group is None else item.group
-        own_package = _package(item, package)
+    def _layers_of_items(
+        self, document: Document, items: list[_Default], group: str, package: str, depth: int
+    ) -> list[_Layer]:
+        """As Hydra does it: from the last item to the first, so that an `override` in a later config reaches earlier
+        ones, and options that refer to other choices (`${model_engine}_actor`) when all others are known."""
+        found: dict[int, list[_Layer]] = {}
+        order = sorted(range(len(items)), key=lambda index: (items[index].refers, -index))
+        for index in order:
+            item = items[index]
+            found[index] = [(document, package)] if item.is_self else self._default(item, group, package, depth)
+        return [layer for index in sorted(found) for layer in found[index]]
+
+    def _default(self, item: _Default, group: str, package: str, depth: int) -> list[_Layer]:
+        place = _package(item, package)
         if item.group is None:
             folder, _, name = str(item.name).rpartition("/")
-            self._add_config(_path(folder, group, str(path).startswith("/")), name, own_package, item, depth)
-            return
+            absolute = str(item.name).startswith("/")
+            return self._config(_path(folder, group, absolute), self._filled(name), place, item, depth)
+        path = _path(item.group, group)
         option = self.overrides.get(_override_key(item, group, package), item.name)
-        for name in option if isinstance(option, list) else [option]:
-            if name is None or name == "null":
-                continue
-            self._add_config(_path(item.group, group), self._filled(str(name)), own_package, item, depth)
+        names = [name for name in (option if isinstance(option, list) else [option]) if name not in (None, "null")]
+        layers = []
+        for name in names:
+            self.choices[path] = filled = self._filled(str(name))
+            layers += self._config(path, filled, place, item, depth)
+        return layers
 
-    def _add_config(self, group: str, name: str, package: str | None, item: _Default, depth: int) -> None:
+    def _config(self, group: str, name: str, package: str, item: _Default, depth: int) -> list[_Layer]:
         full = f"{group}/{name}" if group else name
         parent = self._load(full)
         if parent is None:
             if not item.optional:
                 self._missing(full)
-            return
-        header = next((note[9:] for note in parent.notes if note.startswith("@package ")), None)
+            return []
+        header = parent.package if isinstance(parent, ConfigFile) else None
         if item.package is None and header is not None and header != "_group_":
             package = _after_global(f"_global_.{header}")
-        self._add(parent, group, package or "", depth + 1)
+        return self._layers(parent, group, package, depth + 1)
 
-    def _add_parent_file(self, document: Document, name: Any, depth: int) -> None:
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(document.path.replace("\\", "/")), str(name)))
+    def _parent_file(self, document: Document, name: str, depth: int) -> list[_Layer]:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(document.path.replace("\\", "/")), name))
         parent = self._load(path)
         if parent is None:
-            self._missing(str(name))
-        else:
-            self._add(parent, "", "", depth + 1)
+            self._missing(name)
+            return []
+        return self._layers(parent, "", "", depth + 1)
 
     def _load(self, name: str) -> Document | None:
         try:

@@ -91,7 +91,7 @@ _TOKEN = re.compile(
 
 _PRIMITIVE = frozenset(("id", "int", "float", "interpolation", "other", "colon", "escape", "blank"))
 _KEY_PRIMITIVE = _PRIMITIVE - {"colon", "interpolation"}
-_CASTS = {"int": int, "float": float, "str": str, "bool": bool}
+_CASTS = frozenset(("int", "float", "str", "bool"))
 _SWEEPS = frozenset(("choice", "range", "interval", "glob", "sort", "shuffle", "tag"))
 _ESCAPED_QUOTE = {"'": re.compile(r"\\+'"), '"': re.compile(r'\\+"')}
 
@@ -299,11 +299,10 @@ class _Value:
         if name in _SWEEPS:
             self.sweep = True
             return None
-        cast = _CASTS.get(name)
-        if cast is None:
+        if name not in _CASTS:
             raise _Refused(f"`{printable(name, 30)}` is no function of Hydra; quote the value")
-        if named or len(arguments) != 1 or isinstance(arguments[0], list | dict):
-            self.sweep = True  # a cast of several values is a sweep; of a container it is rare: both stay undecided
+        if named or len(arguments) != 1:
+            self.sweep = True  # a cast of several values is a sweep
             return None
         return _cast(name, arguments[0])
 
@@ -345,6 +344,10 @@ def _single(kind: str, text: str) -> Any:
 
 
 def _cast(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_cast(name, item) for item in value]
+    if isinstance(value, dict):
+        return {key: _cast(name, item) for key, item in value.items()}
     if name == "str":
         return str(value).lower() if isinstance(value, bool) else str(value)
     try:

@@ -100,7 +100,7 @@ class _Interpolation:
     def _text(self, text: str, path: tuple[str, ...]) -> Any:
         found = list(spans(text))
         if not found:
-            return text.replace("\\${", "${")
+            return _unescaped(text)
         if found == [(0, len(text))]:
             return self._expression(text, path)
         parts: list[str] = []
@@ -110,9 +110,9 @@ class _Interpolation:
             value = self._expression(text[start:end], path)
             if isinstance(value, Unresolved):
                 unknown.extend(value.names)
-            parts += (text[last:start], str(value))
+            parts += (_unescaped(text[last:start]), str(value))
             last = end
-        whole = "".join((*parts, text[last:]))
+        whole = "".join((*parts, _unescaped(text[last:])))
         if len(whole) > MAX_SHELL_VALUE_CHARS:
             return Unresolved(text, tuple(text[start:end] for start, end in found))
         return Unresolved(whole, tuple(dict.fromkeys(unknown))) if unknown else whole
@@ -172,6 +172,10 @@ class _Interpolation:
 
 _MAX_LEVELS = 2 * MAX_DEPTH
 _REFERENCE = re.compile(r"\.*[^\s.\[\]${}:,]+(?:\.[^\s.\[\]${}:,]+|\[[^\s.\[\]${}:,]+\])*")
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("\\${", "${")
 
 
 def _only_interpolations(value: Unresolved) -> bool:

@@ -8,7 +8,7 @@ OmegaConf and Hydra read `1e-6` as a float, plain PyYAML (TRL, transformers, acc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from ..limits import MAX_DEPTH, MAX_NODES
@@ -33,6 +33,7 @@ _WORDS |= dict.fromkeys(("no", "No", "NO", "false", "False", "FALSE", "off", "Of
 _NUMBER_START = frozenset("-+.0123456789")
 _MAX_NUMBER_CHARS = 400  # longer digits are no number of a config; Python refuses them above 4,300
 _MAX_NOTES = 20
+_MAX_TAB_CHECK_CHARS = 200_000  # the pure Python parser is slow
 _MERGE = object()  # stands for the key `<<`
 
 _STANDARD_TAGS = "tag:yaml.org,2002:"
@@ -69,11 +70,14 @@ def yaml11_lints(document: Document) -> list[Lint]:
 def parse_value(text: str, float_rule: FloatRule = "omegaconf") -> Any:
     """One YAML value of a command line (`[1, 2]`, `1e-6`, `on`, nothing = None).
 
-    Raises InputError if the text is not valid YAML.
+    Raises InputError if OmegaConf would refuse the text.
     """
-    if _SIMPLE_VALUE.fullmatch(text):
+    if _SIMPLE_VALUE.fullmatch(text) and text not in ("-", "---", "..."):
         return plain_scalar(text, float_rule)
-    return read_yaml(text, "value", float_rule=float_rule).data
+    document = read_yaml(text, "value", float_rule=float_rule)
+    if document.lints:  # duplicate keys, tags: the loader of the framework refuses them
+        raise InputError(document.lints[0].message)
+    return document.data
 
 
 def plain_scalar(text: str, float_rule: FloatRule = "omegaconf") -> Any:
@@ -152,7 +156,6 @@ class _Composer:
         self.stack: list[_Open] = []
         self.root: Node | None = None
         self.nodes = 0
-        self.tags = 0
 
     def compose(self) -> Node:
         import yaml
@@ -167,6 +170,7 @@ class _Composer:
     def _compose_first_document(self) -> Node:
         import yaml
 
+        self._lint_tab()
         next_event = _parser(self.text)
         while True:
             event = next_event()
@@ -225,6 +229,10 @@ class _Composer:
         value = plain_scalar(event.value, self.float_rule)
         if type(value) is not str:
             return value
+        if value == "=" or value == "<<":
+            self._lint(
+                "yaml-special-word", f"a bare `{value}` is reserved: YAML loaders refuse it", line, "error", "quote it"
+            )
         if self.float_rule == "yaml11" and value and value[0] in _NUMBER_START:
             self._lint_float_as_text(value, line)
         elif len(value) > _MAX_NUMBER_CHARS and value.isdigit():
@@ -238,11 +246,11 @@ class _Composer:
         value = plain_scalar(text, "omegaconf")
         if name == "float" and isinstance(value, int):
             return float(value) if abs(value) < 1 << 1000 else text
-        if name in ("int", "float", "bool", "null"):
+        if name == "null":
+            return None
+        if name in ("int", "float", "bool"):
             return value
-        self.tags += 1
-        if self.tags <= 3:
-            self._note(f"line {line}: tag {printable(tag, 60)} is not applied; the value is kept as written")
+        self._lint_tag(tag, line)
         return clean(value) if isinstance(value, str) else value
 
     def _open(self, value: Any, event: Any) -> None:
@@ -251,9 +259,7 @@ class _Composer:
             raise InputError(f"{self._place_name(line)}: nested deeper than {MAX_DEPTH} levels; no config is")
         self._count(1, line)
         if event.tag is not None and not event.tag.startswith(_STANDARD_TAGS):
-            self.tags += 1
-            if self.tags <= 3:
-                self._note(f"line {line}: tag {printable(event.tag, 60)} is not applied; the value is kept as written")
+            self._lint_tag(event.tag, line)
         if event.anchor is not None:
             self.anchors[event.anchor] = None
         self.stack.append(_Open(Node(value, line), event.anchor, event.start_mark))
@@ -363,6 +369,11 @@ class _Composer:
     def _apply_merges(self, closed: _Open) -> None:
         merged: dict[str, Node] = {}
         for part in reversed(closed.merges):
+            clashes = [key for key in part.value if key in merged and key not in closed.node.value]
+            if clashes:
+                key = printable(clashes[0], 80)
+                message = f"`{key}` comes from two merged mappings: PyYAML versions differ in which one wins"
+                self._lint("merge-conflict", message, closed.start.line + 1, fix="write the key out")
             merged.update(part.value)
         merged.update(closed.node.value)
         closed.node.value = merged
@@ -376,6 +387,10 @@ class _Composer:
         if len(self.document.lints) < _MAX_NOTES:
             self.document.lints.append(Lint(rule, message, self.path, line, severity, fix))
 
+    def _lint_tag(self, tag: str, line: int) -> None:
+        shown = printable(tag.replace(_STANDARD_TAGS, "!!"), 60)
+        self._lint("yaml-tag", f"safe YAML loaders refuse the tag `{shown}`; its value is taken as written", line)
+
     def _note(self, note: str) -> None:
         if len(self.document.notes) < _MAX_NOTES:
             self.document.notes.append(note)
@@ -383,6 +398,21 @@ class _Composer:
     def _lint_float_as_text(self, value: str, line: int) -> None:
         if _is_text_in_yaml11(value) and len(self.document.lints) < _MAX_NOTES:
             self.document.lints.append(_float_as_text_lint(value, self.path, line, nested=len(self.stack) > 1))
+
+    def _lint_tab(self) -> None:
+        """libyaml takes tabs between tokens; the pure Python parser, which the frameworks use, refuses them."""
+        import yaml
+
+        if "\t" not in self.text or len(self.text) > _MAX_TAB_CHECK_CHARS:
+            return
+        try:
+            for depth in _depths(_python_parser(self.text)):
+                if depth > MAX_DEPTH:
+                    return
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            if mark is not None and repr("\t") in str(getattr(error, "problem", "")):
+                self._lint("yaml-tab", "PyYAML refuses the tab here", mark.line + 1, "error", "write blanks")
 
     def _fault(self, error: Any) -> str:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
@@ -431,17 +461,30 @@ def _parser(text: str) -> Callable[[], Any]:
     try:
         from yaml._yaml import CParser
     except ImportError:
-        from yaml.parser import Parser
-        from yaml.reader import Reader
-        from yaml.scanner import Scanner
-
-        class PythonParser(Reader, Scanner, Parser):
-            def __init__(self, stream: str) -> None:
-                Reader.__init__(self, stream)
-                Scanner.__init__(self)
-                Parser.__init__(self)
-
-        python_events: Callable[[], Any] = PythonParser(text).get_event
-        return python_events
+        return _python_parser(text)
     events: Callable[[], Any] = CParser(text).get_event
     return events
+
+
+def _python_parser(text: str) -> Callable[[], Any]:
+    from yaml.parser import Parser
+    from yaml.reader import Reader
+    from yaml.scanner import Scanner
+
+    class PythonParser(Reader, Scanner, Parser):
+        def __init__(self, stream: str) -> None:
+            Reader.__init__(self, stream)
+            Scanner.__init__(self)
+            Parser.__init__(self)
+
+    events: Callable[[], Any] = PythonParser(text).get_event
+    return events
+
+
+def _depths(next_event: Callable[[], Any]) -> Iterator[int]:
+    """The nesting after each event, up to the end of the stream."""
+    depth = 0
+    while (event := next_event()) is not None:
+        name = type(event).__name__
+        depth += name.endswith("StartEvent") - name.endswith("EndEvent")
+        yield depth
