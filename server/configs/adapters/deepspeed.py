@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from ...store.index import adapter as adapter_data
+from ...store.versions import in_range
 from ..keys import MISSING, KeyTable, load
 from ..parts import Part
 from ..run_config import DEFAULT, RunConfig, Setting, UnknownKey
 from ..values import Unresolved
 from . import launchers
-from .common import Options, apply_options, explicit_settings, product, start_run, whole
+from .common import Options, apply_options, dtype, explicit_settings, product, start_run, whole
 
 AUTO = "auto"
 Fill = Callable[[str], Any]
@@ -150,7 +151,7 @@ def _set_field(run: RunConfig, name: str, settings: Mapping[str, Setting], table
 def _derive_zero(run: RunConfig, settings: Mapping[str, Setting], table: KeyTable) -> None:
     stage = run.value("zero_stage")
     overlap = run.settings.get("overlap_comm")
-    if overlap is not None and overlap.value is None:
+    if overlap is not None and (overlap.value is None or (overlap.origin == DEFAULT and not overlap.known)):
         known = whole(stage) is not None
         overlap.value = stage == 3 if known else Unresolved("", ("zero_optimization.stage",))
         overlap.note = "unset: true for stage 3, false below"
@@ -161,12 +162,28 @@ def _derive_zero(run: RunConfig, settings: Mapping[str, Setting], table: KeyTabl
     if not any(run.settings[name].value for name in ("offload_optimizer", "offload_param") if name in run.settings):
         run.settings.pop("pin_memory", None)
     _derive_optimizer(run, settings)
+    _derive_accumulation_dtype(run, table)
+
+
+def _derive_accumulation_dtype(run: RunConfig, table: KeyTable) -> None:
+    """One spelling; unset it is the model's dtype (fp32 for bf16 without ZeRO before 0.17.6)."""
+    setting = run.settings.get("grad_accum_dtype")
+    if setting is None:
+        return
+    setting.value = dtype(setting.value)
+    bf16, fp16 = run.value("bf16"), run.value("fp16")
+    if setting.origin != DEFAULT or bf16 is None or fp16 is None or run.value("zero_stage") is None:
+        return
+    plain = bf16 and run.value("zero_stage") == 0 and in_range(table.version, "<0.17.6")
+    setting.value = "float32" if plain or not (bf16 or fp16) else "bfloat16" if bf16 else "float16"
+    setting.note = "unset: the dtype of the model"
 
 
 def _derive_optimizer(run: RunConfig, settings: Mapping[str, Setting]) -> None:
     """Lower-case name; Adam becomes DeepSpeed's CPU Adam when its states are offloaded."""
     optimizer = run.settings.get("optimizer")
     if optimizer is None or not isinstance(optimizer.value, str):
+        run.settings["optimizer"] = Setting("optimizer", "optimizer.type", Unresolved("", ("optimizer.type",)), DEFAULT)
         return
     optimizer.value = optimizer.value.lower()
     torch_adam = settings.get("optimizer.params.torch_adam")
@@ -234,4 +251,4 @@ def batch(run: RunConfig) -> dict[str, Any]:
         formula["samples_per_optimizer_step"] = f"{micro} x {steps} x {ranks}"
         table["samples_per_gpu"] = product(micro, steps)
         formula["samples_per_gpu"] = f"{micro} x {steps}"
-    return {**table, "formula": formula} if table else {}
+    return {**table, "formula": formula} if formula else table
