@@ -137,6 +137,10 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
         bounds = " and ".join(f"{name} {spec.replace(',', ' ')}" for name, spec in rule["affected"].items())
         message = f"{message} Possible if {bounds}: give the version to decide it."
         severity, confidence = _capped(severity, "warning" if _newest_affected(rule) else "info"), "low"
+    place = setting_ref(run, anchor)
+    if run.partial and (place is None or place.origin == "default" or place.value is None):
+        message = f"{message} It may be set elsewhere: {run.partial}."
+        severity = _capped(severity, "info")
     if rule.get("verdict") == "reported":
         severity = _capped(severity, "warning")
     return Finding(
@@ -146,7 +150,7 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
         title=rule["title"],
         message=message,
         pattern=rule.get("pattern", ""),
-        setting=setting_ref(run, anchor),
+        setting=place,
         fix=_fix(rule, hit, run),
         seed=list(rule.get("seed", ())),
         bugs=list(rule.get("bugs", ())),

@@ -31,8 +31,9 @@ def render(report: Report, *, colour: bool = False, detail: str = "normal") -> s
     paint = _Paint(colour)
     blocks = [_header(report, paint)]
     blocks += [_finding(finding, paint, detail) for finding in report.findings]
-    if report.unknown_keys:
-        blocks.append(_unknown_keys(report.unknown_keys, paint))
+    told = {finding.setting.key for finding in report.findings if finding.rule == "unknown-key" and finding.setting}
+    if unknown := [row for row in report.unknown_keys if row.key not in told]:
+        blocks.append(_unknown_keys(unknown, paint))
     if detail != "brief":
         blocks += [_batch(report, paint)] if report.batch else []
         blocks += [_undecided(report.undecided, paint, detail)] if report.undecided else []

@@ -35,6 +35,8 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     run = start_run("verl", parts, options)
     launch = next((part for part in parts if part.format == "shell"), None)
     config_files = [part for part in parts if part.format != "shell"]
+    if launch is None or not launch.program:
+        run.partial = "only a part of the run was given"
     own_config = _own_config(launch, options, run)
     config_files = own_config + config_files if own_config else config_files
     entries = [entry for part in config_files for entry in part.entries]
@@ -53,6 +55,8 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     fill(run, _field_map(run), table, version, defaults_known=stock)
     if stock:
         _judge_keys(run, table, overrides, options.versions.get("verl"))
+        if any(not row.fatal for row in run.unknown_keys):
+            run.partial = run.partial or "the launch sets keys that no verl release knows"
     _derive(run, options)
     apply_options(run, options)
     _derive_parallelism(run)
