@@ -25,10 +25,6 @@ def watch(event, arguments):
         path, mode, flags = arguments
         if not str(path).endswith((".pyc", ".tmp")) and (flags & 0o3 or (mode and set(mode) & set("wax+"))):
             seen.append(f"open {path} {mode}")
-    elif event == "exec":
-        code = arguments[0]
-        if not code.co_filename.endswith(".py") and not code.co_filename.startswith("<frozen"):
-            seen.append(f"exec {code.co_filename}")
     elif event.startswith(WATCHED):
         seen.append(event)
 
