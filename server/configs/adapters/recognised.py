@@ -1,0 +1,78 @@
+"""Frameworks that are known by name only: the run says which it is and that its settings are not checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from ...store.index import adapter as adapter_data
+from ..parts import Part
+from ..run_config import RunConfig
+from .common import Options, apply_options, explicit_settings, start_run
+
+_BY_PROGRAM, _BY_KEYS = 95, 55
+_MAX_NAME = 300  # characters of a program or key that are looked at
+
+
+def claims(part: Part) -> int:
+    """95 for a known program, 55 for keys that tell, else 0. `name_of` says whose it is."""
+    return _best([part])[1]
+
+
+def name_of(parts: Iterable[Part]) -> str:
+    """Name of the framework that the parts belong to; "" when none is recognised."""
+    return _best(parts)[0]
+
+
+def build(parts: list[Part], options: Options, name: str = "") -> RunConfig:
+    """A run with the settings as written and no canonical field. `name` stands when the caller has stated one."""
+    name = name or name_of(parts)
+    run = start_run(name, parts, options)
+    run.native = explicit_settings((entry for part in parts for entry in part.entries), run.lints)
+    title = next((row["title"] for row in _rows() if row["name"] == name), name)
+    run.notes.append(
+        f"{title} is recognised, but its settings are not checked yet"
+        if title
+        else "no framework was recognised; name it with --framework"
+    )
+    apply_options(run, options)
+    return run
+
+
+def batch(run: RunConfig) -> dict[str, Any]:
+    """Nothing is computed for a framework that is known by name only."""
+    return {}
+
+
+def _best(parts: Iterable[Part]) -> tuple[str, int]:
+    name, score = "", 0
+    for part in parts:
+        for row in _rows():
+            found = _score(row, part)
+            if found > score:
+                name, score = row["name"], found
+    return name, score
+
+
+def _score(row: Mapping[str, Any], part: Part) -> int:
+    if part.program and any(re.search(pattern, part.program[:_MAX_NAME]) for pattern in row["programs"]):
+        return _BY_PROGRAM
+    if not row["keys"] or part.format == "python":
+        return 0
+    keys = {entry.key[:_MAX_NAME] for entry in part.entries}
+    told = {key for key in keys if any(pattern.match(key) for pattern in _patterns(row["name"]))}
+    return _BY_KEYS if len(told) >= row["least"] else 0
+
+
+@lru_cache(maxsize=32)
+def _patterns(name: str) -> list[re.Pattern[str]]:
+    """Patterns of keys; one that does not end in a dot stands for a whole part of the path."""
+    row = next(row for row in _rows() if row["name"] == name)
+    return [re.compile(pattern if pattern.endswith(r"\.") else rf"(?:{pattern})(?![\w-])") for pattern in row["keys"]]
+
+
+def _rows() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = adapter_data("recognised")["frameworks"]
+    return rows
