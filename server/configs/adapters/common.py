@@ -112,6 +112,13 @@ def apply_options(run: RunConfig, options: Options) -> None:
         run.settings[name] = Setting(name, f"--set {name}", value, EXPLICIT, note="stated by the caller")
 
 
+def left_open(setting: Setting | None) -> bool:
+    """Whether code fills the field in: the user wrote nothing (or null), and the source has no plain default."""
+    if setting is None or setting.value is None:
+        return True
+    return setting.origin == DEFAULT and isinstance(setting.value, Unresolved)
+
+
 def whole(value: Any) -> int | None:
     """The value as a whole number, None if it is none (a bool is none)."""
     if isinstance(value, bool):

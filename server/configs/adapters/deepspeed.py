@@ -17,7 +17,7 @@ from ..parts import Part
 from ..run_config import DEFAULT, RunConfig, Setting, UnknownKey
 from ..values import Unresolved
 from . import launchers
-from .common import Options, apply_options, dtype, explicit_settings, product, start_run, whole
+from .common import Options, apply_options, dtype, explicit_settings, left_open, product, start_run, whole
 
 AUTO = "auto"
 Fill = Callable[[str], Any]
@@ -204,17 +204,12 @@ def derive_batch(run: RunConfig) -> None:
     names = ("train_batch_samples", "micro_batch_per_gpu", "gradient_accumulation")
     batch, micro, steps = (whole(run.value(name)) for name in names)
     if batch is None and run.value("train_batch_samples") is None and micro:
-        steps = steps if steps is not None else 1 if _unset(run, "gradient_accumulation") else None
+        steps = steps if steps is not None else 1 if left_open(run.settings.get("gradient_accumulation")) else None
         run.derive("train_batch_samples", product(micro, steps, ranks), "micro-batch x accumulation x ranks")
-    elif batch and micro and steps is None and _unset(run, "gradient_accumulation"):
+    elif batch and micro and steps is None and left_open(run.settings.get("gradient_accumulation")):
         run.derive("gradient_accumulation", batch // micro // ranks, "batch over micro-batch and ranks")
-    elif batch and micro is None and _unset(run, "micro_batch_per_gpu"):
+    elif batch and micro is None and left_open(run.settings.get("micro_batch_per_gpu")):
         run.derive("micro_batch_per_gpu", batch // ranks // (steps or 1), "batch over ranks and accumulation")
-
-
-def _unset(run: RunConfig, name: str) -> bool:
-    setting = run.settings.get(name)
-    return setting is None or setting.value is None
 
 
 def judge_keys(run: RunConfig, config: Part, table: KeyTable, key_prefix: str = "") -> None:

@@ -127,7 +127,7 @@ def _build_server(run: RunConfig, parts: list[Part], options: Options) -> RunCon
 
 
 def _fill(run: RunConfig, kind: str, arguments: Arguments, table: KeyTable) -> None:
-    known = kind != "other" and not arguments.missing_file
+    known = kind != "other" and arguments.complete
     fields = dict(adapter_data("trl")["fields"])
     version = f"{table.package} {table.version}"
     fill(run, fields, table if kind != "other" else None, version, defaults_known=known)

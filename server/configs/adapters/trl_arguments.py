@@ -42,7 +42,7 @@ class Arguments:
     reader: str
     settings: dict[str, Setting] = field(default_factory=dict)
     rest: dict[str, Setting] = field(default_factory=dict)
-    missing_file: str = ""  # the --config that was not found
+    complete: bool = True  # false: a --config that was not found, or `**kwargs` in a call
 
 
 def tables(kind: str, options: Options) -> KeyTable:
@@ -66,6 +66,8 @@ def read(parts: Iterable[Part], table: KeyTable, options: Options, run: RunConfi
         _add(arguments, file_settings(file, run), table)
     for call in _first_calls(calls, run):
         _add(arguments, call_settings(call, run), table)
+        hidden = call.program.rsplit(".", 1)[-1] in _CONFIG_CALLS and any("`**" in note for note in call.notes)
+        arguments.complete = arguments.complete and not hidden
     if program is not None:
         _add(arguments, flag_settings(program, table, run.lints, arguments.reader), table)
     return arguments
@@ -113,7 +115,7 @@ def _config_files(
         return same or files
     loaded = options.load(named.value, named.file) if options.load is not None else []
     if not loaded:
-        arguments.missing_file = named.value
+        arguments.complete = False
         run.notes.append(f"{named.value}: not found, so unset arguments have unknown values")
     for part in loaded:
         run.sources.append(_source(part))

@@ -11,7 +11,7 @@ from ...store.versions import in_range
 from ..run_config import DEFAULT, DERIVED, RunConfig, Setting
 from ..values import Unresolved
 from . import accelerate
-from .common import Options, dtype, product, whole
+from .common import Options, dtype, left_open, product, whole
 from .trl_arguments import Arguments
 
 _MODEL_FIELDS = (
@@ -47,13 +47,6 @@ def _set_if_open(run: RunConfig, name: str, value: Any, note: str) -> None:
     setting = run.settings.get(name)
     if setting is not None and left_open(setting):
         run.derive(name, value, note, setting.key)
-
-
-def left_open(setting: Setting | None) -> bool:
-    """Whether code fills the field in: the user wrote nothing (or null), and the source has no plain default."""
-    if setting is None or setting.value is None:
-        return True
-    return setting.origin == DEFAULT and isinstance(setting.value, Unresolved)
 
 
 def _optimizer(run: RunConfig) -> None:
