@@ -7,6 +7,7 @@ in them is imported: YAML is loaded as data, Python is read with `ast`. Only fin
   python scripts/extract_keys.py trl verl             read every release since the first supported one
   python scripts/extract_keys.py --all
   python scripts/extract_keys.py trl --latest-only    keep what is stored, read only releases newer than it
+  python scripts/extract_keys.py rllm --git CLONE     read the revisions listed in extract/rllm.py from a git clone
   python scripts/extract_keys.py trl --stored         keep what is stored, take over the curated YAML files beside it
 
 Two runs over the same releases with the same --checked date write the same bytes.
@@ -22,30 +23,38 @@ from pathlib import Path
 from types import ModuleType
 
 from extract import history
-from extract.releases import releases, sources
+from extract.releases import releases, revision, sources
 
 from grpo_guard.store.versions import parse
 
 FRAMEWORKS = ("verl", "trl", "transformers", "deepspeed", "openrlhf", "accelerate")
+FROM_GIT = ("easyr1", "rllm")  # no package on the index
 KNOWLEDGE = Path(__file__).resolve().parent.parent / "knowledge" / "frameworks"
 SOURCE = "releases on the package index, unpacked and read as text (YAML, ast)"
+GIT_SOURCE = "tags and commits of the public repository, read as text (YAML, ast)"
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("framework", nargs="*", choices=[[], *FRAMEWORKS], help="one or more of the frameworks")
-    parser.add_argument("--all", action="store_true", help="all frameworks")
+    names = (*FRAMEWORKS, *FROM_GIT)
+    parser.add_argument("framework", nargs="*", metavar="NAME", help=f"one or more of {', '.join(names)}")
+    parser.add_argument("--all", action="store_true", help="all frameworks on the index")
     parser.add_argument("--latest-only", action="store_true", help="read only releases that are not stored yet")
     parser.add_argument("--stored", action="store_true", help="read no release, only the curated YAML files (offline)")
+    parser.add_argument("--git", type=Path, help="clone to read easyr1 or rllm from (bare or not)")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "grpo-guard-keys", help="unpacked files")
     parser.add_argument("--checked", default=datetime.date.today().isoformat(), help="date to record (default: today)")
     arguments = parser.parse_args(argv)
-    names = list(FRAMEWORKS) if arguments.all else arguments.framework
-    if not names:
-        parser.error("name a framework or use --all")
-    for name in names:
+    asked = list(FRAMEWORKS) if arguments.all else arguments.framework
+    if not asked or not set(asked) <= set(names):
+        parser.error(f"name one or more of {', '.join(names)}, or use --all")
+    for name in asked:
         if arguments.stored:
             refresh(name)
+        elif name in FROM_GIT:
+            if arguments.git is None:
+                parser.error(f"{name} needs --git CLONE")
+            extract_revisions(name, arguments.git, arguments.cache, arguments.checked)
         else:
             extract(name, arguments.cache, arguments.checked, arguments.latest_only)
     return 0
@@ -75,6 +84,20 @@ def extract(name: str, cache: Path, checked: str, latest_only: bool) -> None:
     for release in releases(reader.PACKAGE, since):
         if not stored or parse(release.version) > parse(since):
             snapshots.append(reader.read(release.version, sources(release, reader.WANTED, cache)))
+    write(name, reader, snapshots, checked)
+
+
+def extract_revisions(name: str, clone: Path, cache: Path, checked: str) -> None:
+    reader = importlib.import_module(f"extract.{name}")
+    snapshots = [
+        reader.read(version, revision(clone, commit, reader.WANTED, cache))
+        for version, commit in reader.REVISIONS.items()
+    ]
+    write(name, reader, snapshots, checked)
+
+
+def write(name: str, reader: ModuleType, snapshots: list[history.Snapshot], checked: str) -> None:
+    path = KNOWLEDGE / name / "keys.json"
     text = history.dump(describe(reader, snapshots, checked, path.parent))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -83,7 +106,9 @@ def extract(name: str, cache: Path, checked: str, latest_only: bool) -> None:
 
 def describe(reader: ModuleType, snapshots: list[history.Snapshot], checked: str, folder: Path) -> dict[str, object]:
     """The content of keys.json: what was read, and the curated files of the folder so that a reader needs no YAML."""
-    head = {"package": reader.PACKAGE, "checked": checked, "source": SOURCE}
+    head: dict[str, object] = {"package": reader.PACKAGE, "checked": checked, "source": SOURCE}
+    if hasattr(reader, "REVISIONS"):
+        head |= {"source": GIT_SOURCE, "repository": reader.REPOSITORY, "revisions": reader.REVISIONS}
     flags = {name: True for name in ("strict", "abbreviations") if getattr(reader, name.upper(), False)}
     encoded = history.encode(snapshots, reader.BASE)
     return {**head, **flags, **encoded, "open": reader.OPEN, "renames": renames(folder), "derived": derived(folder)}

@@ -83,6 +83,21 @@ def sources(release: Release, wanted: re.Pattern[str], cache: Path) -> Path:
     return folder
 
 
+def revision(clone: Path, commit: str, wanted: re.Pattern[str], cache: Path) -> Path:
+    """The folder with the wanted files of one commit or tag of a git clone (bare or not)."""
+    folder = cache / clone.resolve().name / commit
+    names = _git(clone, "ls-tree", "-r", "--name-only", commit).decode().splitlines()
+    for name in filter(wanted.fullmatch, names):
+        target = folder / PurePosixPath(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(_git(clone, "show", f"{commit}:{name}"))
+    return folder
+
+
+def _git(clone: Path, *arguments: str) -> bytes:
+    return subprocess.run(["git", "-C", str(clone), *arguments], capture_output=True, check=True).stdout
+
+
 def _members(archive: bytes, url: str) -> Iterator[tuple[str, bytes]]:
     if url.split("#")[0].endswith(".whl"):
         with zipfile.ZipFile(io.BytesIO(archive)) as wheel:

@@ -231,10 +231,10 @@ class KeyTable:
 
     def _lookup(self, key: str) -> Any:
         """A default by absolute path for interpolations; a section is the dictionary of what lies below it."""
-        if key in self._values or not self.is_section(key):
+        if self.exists(key) or not self.is_section(key):
             return self.default(key)
         section: dict[str, Any] = {}
-        for name in self._values:
+        for name in self:
             if name.startswith(key + "."):
                 _put(section, name[len(key) + 1 :].split("."), self.default(name))
         return section
