@@ -84,3 +84,23 @@ def _expert_grid_divides(run: RunConfig, world: int) -> Outcome:
         note = " (expert_tensor_parallel_size unset takes the tensor parallel size)"
     text = f"{shown} = {grid}{note} does not divide {world} GPUs; Megatron cannot build its expert groups."
     return Hit("expert_parallel", text, f"Choose an expert grid whose size divides {world}.")
+
+
+def fsdp_size_divides(run: RunConfig) -> Outcome:
+    """Hybrid sharding: groups of `fsdp_size` GPUs must tile the GPUs."""
+    if run.value("sharding_backend") not in ("fsdp", "fsdp2"):
+        return NOT_APPLICABLE
+    if missing := open_question(run, "world_size", "fsdp_size"):
+        return missing
+    world, size = number(run, "world_size"), number(run, "fsdp_size")
+    if not world or size is None or size <= 0 or size >= world:
+        return NOT_APPLICABLE  # one group over all GPUs
+    if world % size == 0:
+        return PASS
+    better = largest_divisor(world, size)
+    return Hit(
+        "fsdp_size",
+        f"{{fsdp_size.key}}={size} does not divide {world} GPUs; the device mesh cannot be built.",
+        f"Set {{fsdp_size.key}}={better}, or -1 to shard over all GPUs.",
+        {"fsdp_size": better},
+    )

@@ -1,0 +1,5 @@
+# grpo-guard-test: --version verl=0.9.0
+python3 -m verl.trainer.main_ppo \
+    actor_rollout_ref.rollout.name=vllm \
+    actor_rollout_ref.rollout.n=8 \
+    algorithm.adv_estimator=grpo

@@ -1,0 +1,6 @@
+# grpo-guard-test: --version verl=0.7.1
+python3 -m verl.trainer.main_ppo \
+    algorithm.adv_estimator=grpo \
+    actor_rollout_ref.rollout.name=vllm \
+    actor_rollout_ref.rollout.n=8 \
+    actor_rollout_ref.actor.grad_clip=0.5

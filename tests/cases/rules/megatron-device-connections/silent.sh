@@ -1,0 +1,8 @@
+# grpo-guard-test: --version verl=0.9.0
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+python3 -m verl.trainer.main_ppo \
+    algorithm.adv_estimator=grpo \
+    actor_rollout_ref.rollout.name=vllm \
+    actor_rollout_ref.rollout.n=8 \
+    actor_rollout_ref.actor.strategy=megatron \
+    actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2

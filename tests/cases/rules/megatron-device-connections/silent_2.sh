@@ -1,0 +1,7 @@
+# grpo-guard-test: --version verl=0.9.0
+export CUDA_DEVICE_MAX_CONNECTIONS=8
+python3 -m verl.trainer.main_ppo \
+    algorithm.adv_estimator=grpo \
+    actor_rollout_ref.rollout.name=vllm \
+    actor_rollout_ref.rollout.n=8 \
+    actor_rollout_ref.actor.strategy=fsdp2

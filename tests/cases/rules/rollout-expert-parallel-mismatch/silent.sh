@@ -1,0 +1,8 @@
+# grpo-guard-test: --version verl=0.9.0
+python3 -m verl.trainer.main_ppo \
+    algorithm.adv_estimator=grpo \
+    actor_rollout_ref.rollout.name=vllm \
+    actor_rollout_ref.rollout.n=8 \
+    actor_rollout_ref.rollout.tensor_model_parallel_size=4 \
+    actor_rollout_ref.rollout.data_parallel_size=2 \
+    actor_rollout_ref.rollout.expert_parallel_size=8

@@ -1,0 +1,7 @@
+# grpo-guard-test: --version verl=0.9.0
+python3 -m verl.trainer.main_ppo \
+    algorithm.adv_estimator=grpo \
+    actor_rollout_ref.rollout.name=vllm \
+    actor_rollout_ref.rollout.n=8 \
+    algorithm.rollout_correction.rollout_is=token \
+    actor_rollout_ref.rollout.top_p=1.0
