@@ -46,8 +46,8 @@ def read_script(
     ready = cleaned(text)
     given = variables or {}
     script = interpret(ready, path, folder=folder, variables=given, arguments=arguments)
-    if not script.launches and script.assumptions:
-        # Only a branch that was taken as false may hold the launch: look for it there.
+    if not script.launches:
+        # The launch may stand behind a condition that was taken as false, or behind a guarded `exit`.
         other = interpret(ready, path, folder=folder, variables=given, arguments=arguments, seek_launch=True)
         if other.launches:
             return other

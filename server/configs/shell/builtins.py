@@ -276,7 +276,7 @@ def _declare(shell: Interpreter, call: Call) -> Status:
             continue
         _prepare(shell, base, options, local, bare=not equals)
         if equals:
-            shell.assign(base, _behind(field.value, len(base) + 1), line=field.line)
+            shell.assign(base, behind(field.value, len(base) + 1), line=field.line)
         if exports:
             shell.export(base)
         elif name == "export":
@@ -288,7 +288,7 @@ def _declare(shell: Interpreter, call: Call) -> Status:
     return OK
 
 
-def _behind(value: Value, count: int) -> Value:
+def behind(value: Value, count: int) -> Value:
     """The value without its first `count` characters, which are known text."""
     rest = list(value)
     while rest and count:
@@ -516,13 +516,6 @@ def _break(shell: Interpreter, call: Call) -> Status:
     raise ShellFlow(text_of(call.fields[0].value), shell.line, max(1, levels))
 
 
-def _test(shell: Interpreter, call: Call) -> Status:
-    fields = call.arguments
-    if text_of(call.fields[0].value) == "[" and fields and text_of(fields[-1].value) == "]":
-        fields = fields[:-1]
-    return shell.tester.test(fields)
-
-
 def _source(shell: Interpreter, call: Call) -> Status:
     if not call.arguments:
         return FAILED
@@ -546,7 +539,7 @@ TABLE: dict[str, Builtin] = {
     "realpath": _realpath, "readlink": _realpath, "seq": _seq, "expr": _expr, "export": _declare, "declare": _declare,
     "local": _declare, "readonly": _declare, "typeset": _declare, "unset": _unset, "shift": _shift, "set": _set,
     "let": _let, "read": _read, "mapfile": _mapfile, "readarray": _mapfile, "getopts": _getopts, "exit": _exit,
-    "return": _return, "break": _break, "continue": _break, "test": _test, "[": _test, "source": _source,
+    "return": _return, "break": _break, "continue": _break, "source": _source,
     ".": _source, "eval": _eval, "true": _nothing, ":": _nothing, "false": _false, "trap": _nothing, "wait": _nothing,
     "shopt": _nothing, "alias": _nothing, "unalias": _nothing, "umask": _nothing, "jobs": _nothing, "disown": _nothing,
     **dict.fromkeys(filters.FILTERS, _filter),

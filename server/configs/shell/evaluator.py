@@ -60,6 +60,7 @@ from .syntax import (
 _PROBES = frozenset(
     ["command", "which", "type", "hash", "nvidia-smi", "npu-smi", "rocm-smi", "rocminfo", "amd-smi", "xpu-smi", "pgrep", "lsof", "nc", "ping", "curl", "wget"]
 )
+_TEST_COMMANDS = frozenset({"[", "test"})
 _PYTHON_PROBE = frozenset({"python", "python3"})
 
 
@@ -359,20 +360,22 @@ class Interpreter:
             return None
         return self._files[-1 - int(index)] if int(index) < len(self._files) else ""
 
-    def run_script_text(self, value: Value, environment: Mapping[str, Word]) -> Status:
-        """`bash -c TEXT`: its own shell, which sees the exported variables only."""
-        parser = self._parser_of(value)
+    def _in_own_shell(self, environment: Mapping[str, Word], run: Callable[[], Status]) -> Status:
+        """Run a script in a shell of its own: it sees the environment only, and its variables are gone afterwards."""
         with self._forked(keep_commands=True), self.nested():
-            variables = self.state.variables
             self.state.variables = {
-                name: variable for name, variable in variables.items() if variable.exported or not is_decided(variable)
+                name: Variable(
+                    (Piece(given.text, given.line, given.file, given.unknown),) if given.text else EMPTY,
+                    exported=True,
+                    line=given.line,
+                    file=given.file,
+                )
+                for name, given in environment.items()
             }
-            for name, given in environment.items():
-                value = (Piece(given.text, given.line, given.file, given.unknown),)
-                self.state.variables[name] = Variable(value, exported=True, line=given.line, file=given.file)
+            self.state.functions = {}
             self._exported = None
             try:
-                return self._run_parsed(parser)
+                return run()
             except ShellFlow:
                 return OK
             finally:
@@ -410,7 +413,7 @@ class Interpreter:
         return status
 
     def run(self, node: Node) -> Status:
-        self.charge(1)
+        self.charge(4)
         self.line = node.line
         handler = _HANDLERS[type(node)]
         with self.nested():
@@ -421,25 +424,35 @@ class Interpreter:
     def _simple(self, node: Simple) -> Status:
         if not node.words:
             return self._assignments(node)
+        first = node.words[0]
+        if type(first) is WordNode and first.plain in _TEST_COMMANDS:
+            return self._test(node)
         fields: list[Field] = []
         declared: list[Assignment] = []
         for word in node.words:
             if type(word) is Assignment:
                 declared.append(word)
-            else:
-                assert isinstance(word, WordNode)
-                fields += self._test_fields(word) if fields and self._is_test(fields) else self.expander.fields(word)
+            elif type(word) is WordNode:
+                fields += self.expander.fields(word)
         if not fields and not declared:
-            return self._assignments(node) if node.assignments else OK
+            return self._assignments(node)
         with self._redirected(node.redirections):
             return self._command(node, fields, declared)
 
-    @staticmethod
-    def _is_test(fields: Items[Field]) -> bool:
-        return text_of(fields[0].value) in ("[", "test")
-
-    def _test_fields(self, word: WordNode) -> list[Field]:
-        return self.tester.fields(word)
+    def _test(self, node: Simple) -> Status:
+        """`[ ... ]`: a name that was never set counts as empty, and the status tells that it did."""
+        saved, self.expander.absent = self.expander.absent, set()
+        self._in_condition += 1
+        try:
+            words = [word for word in node.words[1:] if type(word) is WordNode]
+            fields = [field for word in words for field in self.tester.fields(word)]
+            if fields and text_of(fields[-1].value) == "]":
+                fields.pop()
+            status = self.tester.test(fields)
+            return status._replace(absent=status.absent + tuple(sorted(self.expander.absent)))
+        finally:
+            self.expander.absent = saved
+            self._in_condition -= 1
 
     def _assignments(self, node: Simple) -> Status:
         status = OK
@@ -562,7 +575,7 @@ class Interpreter:
             faults.broken_continuation(self, node.line, words)
         unwrapped = launches.unwrap(words)
         environment = {**self.exported(), **prefix, **unwrapped.env} if prefix or unwrapped.env else self.exported()
-        if unwrapped.script is not None or launches.program(unwrapped.argv[0]) in ("bash", "sh"):
+        if unwrapped.script is not None or launches.runs_script(unwrapped.argv):
             status = self._inner_shell(node, fields, unwrapped, environment)
             if status is not None:
                 return status
@@ -588,16 +601,66 @@ class Interpreter:
     def _inner_shell(
         self, node: Simple, fields: list[Field], unwrapped: launches.Unwrapped, environment: Mapping[str, Word]
     ) -> Status | None:
-        """`bash -c TEXT`, `bash <<EOF`: the text is a script of its own. None when there is no text."""
+        """`bash -c TEXT`, `bash <<EOF`, `bash other.sh`: a script of its own. None when its text is not known."""
         argv = unwrapped.argv
+        fields = fields[len(fields) - len(argv) :]
         if unwrapped.script is not None:
-            index = len(fields) - len(argv) + argv.index(unwrapped.script)
-            return self.run_script_text(fields[index].value, environment)
-        reads_input = len(argv) == 1 or all(word.text.startswith("-") for word in argv[1:])
-        if reads_input and self.state.input is not None:
+            script = fields[argv.index(unwrapped.script)].value
+            parser = self._parser_of(script)
+            return self._in_own_shell(environment, lambda: self._run_parsed(parser))
+        if launches.program(argv[0]) == "sbatch":
+            status = self._batch_job(node, fields, argv, environment)
+            if status is not None:
+                return status
+        named = launches.script_argument(argv)
+        if named is not None:
+            return self._run_script_file(node, fields, named, environment)
+        if launches.is_shell(argv[0]) and self.state.input is not None:
             given, self.state.input = self.state.input, None
-            return self.run_script_text(given, environment)
+            parser = self._parser_of(given)
+            return self._in_own_shell(environment, lambda: self._run_parsed(parser))
         return None
+
+    def _batch_job(
+        self, node: Simple, fields: list[Field], argv: list[Word], environment: Mapping[str, Word]
+    ) -> Status | None:
+        """`sbatch --wrap=TEXT`, and `COMMAND=TEXT sbatch ray.sub`, where the job script runs $COMMAND."""
+        wrapped = launches.wrapped_text(argv)
+        if wrapped is not None:
+            text = builtins.behind(fields[wrapped[0]].value, wrapped[1])
+        else:
+            given = [item for item in node.assignments if item.name == "COMMAND" and item.value is not None]
+            if not given:
+                return None
+            text = self.expander.value(given[-1].value)
+        self._record([self._word(field) for field in fields], environment, node.line)
+        parser = self._parser_of(text)
+        return self._in_own_shell(environment, lambda: self._run_parsed(parser))
+
+    def _run_script_file(
+        self, node: Simple, fields: list[Field], named: int, environment: Mapping[str, Word]
+    ) -> Status | None:
+        """`bash other.sh arguments`, for a file inside the allowed folder."""
+        name = fields[named].value
+        found = self.folder.find(text_of(name), self.state.directory) if is_known(name) else None
+        if found is None or found.path in self._files or len(self.script.sources) >= MAX_INCLUDES:
+            return None
+        self._record([self._word(field) for field in fields], environment, node.line)
+        self.script.sources.append(found.shown)
+
+        def run() -> Status:
+            saved_file, saved_files = self.file, self._files
+            self.state.positional, self.state.own_arguments = tuple(fields[named + 1 :]), False
+            self.file, self._files = found.shown, [found.path]
+            try:
+                return self._run_file(found.text, found.shown)
+            finally:
+                self.file, self._files = saved_file, saved_files
+
+        return self._in_own_shell(environment, run)
+
+    def _record(self, argv: list[Word], environment: Mapping[str, Word], line: int) -> None:
+        self.state.commands.append(Command(argv, dict(environment), self.file, line))
 
     def _external_status(self, node: Simple, texts: list[str], launch: bool) -> Status:
         builtins.external_output(self, texts)
@@ -1015,10 +1078,6 @@ class Interpreter:
         if printed.opaque is not None:
             return None, printed.opaque
         return _without_final_newlines(tuple(printed.pieces)), ()
-
-
-def is_decided(variable: Variable) -> bool:
-    return all(is_known(field.value) for field in variable.fields())
 
 
 def _without_final_newlines(value: Value) -> Value:

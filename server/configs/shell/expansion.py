@@ -270,10 +270,9 @@ class Expander:
             return list(state.positional)
         variable = state.variables.get(part.name)
         if variable is None:
+            # An array cannot come from the environment: one that the script never set is empty.
             if part.op[-1:] not in ("-", "=", "?", "+"):
                 self.shell.note_unset(part.name, part.line)
-                hole = (Piece(shortened(part.raw), part.line, self.shell.file, (part.name,)),)
-                return [Field(hole, part.line, self.shell.file, True)]
             self.absent.add(part.name)
             return []
         return variable.fields()
@@ -456,6 +455,9 @@ class Expander:
             result = patterns.remove(value, pattern, op) if is_known(operand) and value else value
             names = names_of(value) + names_of(operand)
             return result if result is not None else self._hole(part, names)
+        if op in ("^^", ",,") and (part.argument is None or not part.argument.raw):
+            convert = str.upper if op[0] == "^" else str.lower
+            return tuple(piece if piece.names else piece._replace(text=convert(piece.text)) for piece in value)
         if not is_known(value):
             return self._hole(part, names_of(value))
         text = text_of(value)

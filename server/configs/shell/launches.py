@@ -18,6 +18,8 @@ TRAINER_NAMES = frozenset(
 )
 # The same for file and module names by their beginning.
 TRAINER_PREFIXES = ("train", "grpo", "run_grpo", "main_", "finetune", "fully_async")
+# An algorithm's name as one word of a file or module name.
+_ALGORITHM = re.compile(r"(?:\A|[_-])(?:grpo|ppo|dapo|rloo|reinforce|gspo|rlhf|dpo|kto|orpo|sft|gkd|rl)(?:[_-]|\Z)")
 # Helpers that live next to the trainers and take flags, too.
 HELPER_WORDS = (
     "preprocess", "data_process", "download", "convert", "merge", "prepare", "upload", "check_", "json_dump", "plot",
@@ -50,14 +52,18 @@ NEVER = frozenset(
 
 
 class Wrapper(NamedTuple):
-    """A program that starts another one: the options that take a value, and how many own arguments it has."""
+    """A program that starts another one: the options that take a value, and how many own arguments it has.
+
+    With `open_ended` its options are too many to list: the program is the first word that is known to start things.
+    """
 
     valued: frozenset[str]
     arguments: int = 0
+    open_ended: bool = False
 
 
-def _wrapper(valued: str = "", arguments: int = 0) -> Wrapper:
-    return Wrapper(frozenset(valued.split()), arguments)
+def _wrapper(valued: str = "", arguments: int = 0, open_ended: bool = False) -> Wrapper:
+    return Wrapper(frozenset(valued.split()), arguments, open_ended)
 
 
 WRAPPERS: dict[str, Wrapper] = {
@@ -76,16 +82,19 @@ WRAPPERS: dict[str, Wrapper] = {
     "timeout": _wrapper("-k -s --kill-after --signal", arguments=1),
     "taskset": _wrapper("", arguments=1),
     "numactl": _wrapper("-m -N -C -i -p --membind --cpunodebind --physcpubind --interleave --preferred"),
-    "nsys": _wrapper("-t -o -s -w -f -c --trace --output --sample --capture-range --stats", arguments=1),
+    "nsys": _wrapper("-t -o -s -w -f -c --trace --output --sample --capture-range --stats", arguments=1, open_ended=True),
     "py-spy": _wrapper("-o -f -d -r --output --format --duration --rate", arguments=1),
     "srun": _wrapper(
         "-A -c -C -D -e -G -i -J -m -M -n -N -o -p -q -r -t -T -w -x --account --nodes --ntasks --ntasks-per-node "
         "--gpus --gres --partition --nodelist --exclude --job-name --output --error --time --mem --cpus-per-task "
         "--gpus-per-node --gpus-per-task --jobid --export --container-image --container-mounts --container-name "
         "--container-workdir --container-env --mpi --qos --relative --chdir --cpu-bind --distribution --label-io "
-        "--gpu-bind --kill-on-bad-exit --wait --constraint --environment --threads --het-group"
+        "--gpu-bind --kill-on-bad-exit --wait --constraint --environment --threads --het-group",
+        open_ended=True,
     ),
-    "mpirun": _wrapper("-n -np -c -H -host --host -hostfile --hostfile -x -bind-to --bind-to -map-by --map-by -mca"),
+    "mpirun": _wrapper(open_ended=True),
+    "mpiexec": _wrapper(open_ended=True),
+    "kubectl": _wrapper(open_ended=True),
     "uv": _wrapper(
         "--extra --with --with-requirements --with-editable --python -p --env-file --project --directory --group "
         "--package --only-group --no-group --index --index-url --extra-index-url --find-links --cache-dir "
@@ -97,8 +106,10 @@ WRAPPERS: dict[str, Wrapper] = {
     "pixi": _wrapper("-e --environment --manifest-path", arguments=1),
     "conda": _wrapper("-n -p --name --prefix --cwd", arguments=1),
     "micromamba": _wrapper("-n -p --name --prefix", arguments=1),
-    "apptainer": _wrapper("-B --bind --env --pwd -W --workdir", arguments=2),
-    "singularity": _wrapper("-B --bind --env --pwd -W --workdir", arguments=2),
+    "apptainer": _wrapper("-B --bind --env --pwd -W --workdir", arguments=2, open_ended=True),
+    "singularity": _wrapper("-B --bind --env --pwd -W --workdir", arguments=2, open_ended=True),
+    "docker": _wrapper(open_ended=True),
+    "podman": _wrapper(open_ended=True),
     "ray": _wrapper(
         "--address --runtime-env --runtime-env-json --working-dir --submission-id --job-id --entrypoint-num-cpus "
         "--entrypoint-num-gpus --entrypoint-memory --entrypoint-resources --metadata-json --log-style --log-color "
@@ -110,7 +121,7 @@ WRAPPERS: dict[str, Wrapper] = {
 _SUBCOMMANDS = {
     "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "pixi": ("run",), "conda": ("run",), "micromamba": ("run",),
     "ray": ("job", "submit"), "nsys": ("profile", "launch"), "py-spy": ("record",), "apptainer": ("exec", "run"),
-    "singularity": ("exec", "run"),
+    "singularity": ("exec", "run"), "docker": ("run", "exec"), "podman": ("run", "exec"), "kubectl": ("exec",),
 }  # fmt: skip
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 
@@ -147,7 +158,7 @@ def unwrap(argv: Sequence[Word]) -> Unwrapped:
         if name == "env":
             taken = _take_env(rest, env)
         elif name in WRAPPERS and _starts_program(name, rest):
-            taken = _options_end(rest, WRAPPERS[name], name)
+            taken = _program_start(rest, WRAPPERS[name], name)
             if name == "ray":
                 env.update(runtime_environment(rest[:taken]))
         elif name in _SHELLS:
@@ -171,6 +182,20 @@ def _starts_program(name: str, argv: Sequence[Word]) -> bool:
         return True
     plain = [word.text for word in argv[1:6] if not word.text.startswith("-")]
     return plain[: len(wanted)] == list(wanted) if name == "ray" else bool(plain) and plain[0] in wanted
+
+
+def _program_start(argv: Sequence[Word], wrapper: Wrapper, name: str) -> int:
+    """Where the program behind a wrapper starts; the end of argv when there is none."""
+    taken = _options_end(argv, wrapper, name)
+    if not wrapper.open_ended or (taken < len(argv) and _starts_things(argv[taken])):
+        return taken
+    known = [at for at, word in enumerate(argv) if at and _starts_things(word)]
+    return known[0] if known else len(argv) if not wrapper.valued else taken
+
+
+def _starts_things(word: Word) -> bool:
+    name = program(word)
+    return name in LAUNCHERS or name in WRAPPERS or name in _SHELLS or _PYTHON.match(name) is not None
 
 
 def _options_end(argv: Sequence[Word], wrapper: Wrapper, name: str) -> int:
@@ -215,6 +240,42 @@ def _command_text(argv: Sequence[Word]) -> Word | None:
         if text.startswith("-") and not text.startswith("--") and text.endswith("c"):
             return argv[at + 1] if at + 1 < len(argv) else None
         at += 2 if text.endswith("o") and not text.startswith("--") else 1
+    return None
+
+
+# Options of `sbatch` that take a value, where it is a word of its own.
+_SBATCH_VALUED = frozenset("-A -a -c -D -d -e -G -J -N -n -o -p -q -t -w -x --account --partition --nodes --time".split())
+
+
+def is_shell(word: Word) -> bool:
+    return program(word) in _SHELLS or program(word) == "sbatch"
+
+
+def runs_script(argv: Sequence[Word]) -> bool:
+    """`bash`, `bash file`, `sbatch file` or a shell script called by its path."""
+    return bool(argv) and (is_shell(argv[0]) or argv[0].text.endswith(".sh"))
+
+
+def script_argument(argv: Sequence[Word]) -> int | None:
+    """Position of the script in `bash [options] file ...`, `sbatch [options] file ...` or `./file.sh ...`."""
+    if not is_shell(argv[0]):
+        return 0
+    batch = program(argv[0]) == "sbatch"
+    at = 1
+    while at < len(argv) and argv[at].text[:1] in ("-", "+") and len(argv[at].text) > 1:
+        text = argv[at].text
+        valued = text in _SBATCH_VALUED if batch else text.endswith("o") and not text.startswith("--")
+        at += 2 if valued else 1
+    return at if at < len(argv) and argv[at].text != "-" else None
+
+
+def wrapped_text(argv: Sequence[Word]) -> tuple[int, int] | None:
+    """(position, offset) of the command in `sbatch --wrap=TEXT` or `--wrap TEXT`."""
+    for at, word in enumerate(argv):
+        if word.text.startswith("--wrap="):
+            return at, len("--wrap=")
+        if word.text == "--wrap" and at + 1 < len(argv):
+            return at + 1, 0
     return None
 
 
@@ -317,7 +378,7 @@ def _names_trainer(target: str) -> bool:
     parts = [part for part in re.split(r"[./]", target.removesuffix(".py")) if part]
     if any(part in TRAINER_NAMES for part in parts):
         return True
-    return bool(parts) and parts[-1].startswith(TRAINER_PREFIXES)
+    return bool(parts) and (parts[-1].startswith(TRAINER_PREFIXES) or _ALGORITHM.search(parts[-1]) is not None)
 
 
 def _configuration_tokens(words: Sequence[str]) -> int:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from .pieces import Piece, Value, is_known, text_of
+from .pieces import Piece, Value, compact, is_known, text_of
 
 _EXTENDED = re.compile(r"[@?*+!]\(")
 _MAX_PATTERN_WORK = 4_000_000  # characters compared for one expansion
@@ -160,6 +160,7 @@ def _cut(text: str, pattern: Pattern, op: str) -> int | None:
 
 def _remove_beside_holes(value: Value, pattern: Pattern, op: str) -> Value | None:
     """The three forms that a known end decides: `##*<text>`, `%<text>*` and a literal at a known end."""
+    value = compact(value)
     first, last = value[0], value[-1]
     literal = pattern.literal
     if literal is not None:

@@ -56,4 +56,5 @@ class SourceFolder:
         except (OSError, RuntimeError, ValueError):
             return None
         shown = str(resolved) if self._shows_absolute else resolved.relative_to(self.root).as_posix()
-        return SourceFile(shown, str(resolved), cleaned(text))
+        # A link keeps its own name, as bash has it in BASH_SOURCE.
+        return SourceFile(shown, os.path.normpath(candidate), cleaned(text))
