@@ -207,6 +207,8 @@ def _batch(run: RunConfig) -> dict[str, Any]:
 
 def _notes(runs: Sequence[RunConfig]) -> list[str]:
     notes = list(dict.fromkeys(note for run in runs for note in run.notes))
+    if runs[0].partial:
+        notes.append(f"{runs[0].partial}: what rests on keys that are not set here is not decided")
     if len(runs) > 1:
         lines = ", ".join(str(run.line) for run in runs)
         notes.append(f"{len(runs)} launches were checked (lines {lines}); settings and batch are those of the first named")

@@ -68,8 +68,16 @@ def check_run(run: RunConfig, focus: str = "all") -> list[Verdict]:
 def check_rule(rule: Rule, run: RunConfig) -> Verdict:
     """Answer of one rule."""
     outcome, certain = _decide(rule, run)
+    if isinstance(outcome, Hit) and run.partial and _may_be_set_elsewhere(outcome.anchor or rule.get("anchor", ""), run):
+        outcome = Unknown(frozenset([outcome.anchor or rule["anchor"]]))
     finding = _finding(rule, run, outcome, certain) if isinstance(outcome, Hit) else None
     return Verdict(rule, outcome, finding)
+
+
+def _may_be_set_elsewhere(anchor: str, run: RunConfig) -> bool:
+    """Whether a finding rests on a key that the user did not write, in a run of which only a part is known."""
+    setting = run.settings.get(anchor)
+    return bool(anchor) and (setting is None or setting.origin == "default" or setting.value is None)
 
 
 def _decide(rule: Rule, run: RunConfig) -> tuple[Outcome, bool]:
@@ -137,10 +145,6 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
         bounds = " and ".join(f"{name} {spec.replace(',', ' ')}" for name, spec in rule["affected"].items())
         message = f"{message} Possible if {bounds}: give the version to decide it."
         severity, confidence = _capped(severity, "warning" if _newest_affected(rule) else "info"), "low"
-    place = setting_ref(run, anchor)
-    if run.partial and (place is None or place.origin == "default" or place.value is None):
-        message = f"{message} It may be set elsewhere: {run.partial}."
-        severity = _capped(severity, "info")
     if rule.get("verdict") == "reported":
         severity = _capped(severity, "warning")
     return Finding(
@@ -150,7 +154,7 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
         title=rule["title"],
         message=message,
         pattern=rule.get("pattern", ""),
-        setting=place,
+        setting=setting_ref(run, anchor),
         fix=_fix(rule, hit, run),
         seed=list(rule.get("seed", ())),
         bugs=list(rule.get("bugs", ())),

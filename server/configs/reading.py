@@ -65,9 +65,29 @@ def read_path(path: Path, root: Path | None = None, name: str = "") -> Reading:
 
 
 def read_pasted(text: str) -> Reading:
-    """Read pasted text: a whole file, one command, some overrides, or any of these between markdown fences."""
+    """Read pasted text: a whole file, one command, some overrides, or a piece of any of these, between prose or fences.
+
+    What cannot be read is named in the notes of the parts. Raises InputError when no setting is found at all.
+    """
     fenced = _FENCE.findall(text)
-    return read_text_as("\n".join(fenced) if fenced else text, TEXT_NAME, "", None)
+    body = "\n".join(fenced) if fenced else text
+    try:
+        reading = read_text_as(body, TEXT_NAME, "", None)
+        if any(part.entries for part in reading.parts) or _is_empty_object(body):
+            return reading
+        failure = InputError("no setting was found in the text: pass a launch script, a config or a part of one")
+    except InputError as error:
+        failure = error
+    from .fragment import read_fragment
+
+    document = read_fragment(text, TEXT_NAME)
+    if not document.entries:
+        raise failure
+    return Reading(documents=[part_of_document(document)], texts={TEXT_NAME: text})
+
+
+def _is_empty_object(text: str) -> bool:
+    return text.split() in (["{}"], ["{", "}"])
 
 
 def read_text_as(text: str, name: str, kind: str, root: Path | None) -> Reading:
