@@ -54,7 +54,7 @@ def run(asked: ValidateConfig, roots: Roots) -> Answer:
     if bool(asked.config.strip()) == bool(asked.path):
         raise InputError(f"give either `config` (text) or `path` (a file inside {roots})")
     if asked.path:
-        targets = [roots.find(name) for name in asked.path]
+        targets = list(dict.fromkeys(roots.find(name) for name in asked.path))
         report = validate_targets([_short(target.path) for target in targets], root=targets[0].root, **options)
     else:
         report = validate_text(asked.config, **options)
@@ -74,6 +74,7 @@ def summarize(data: dict[str, Any]) -> str:
     told = ", ".join(f"{counts.get(level, 0)} {level}" for level in ("error", "warning", "info"))
     lines = [f"{data['framework'] or 'unknown framework'}: {told}"]
     lines += [_finding_line(finding) for finding in data["findings"]]
+    lines += [_batch_line(data["batch"])] if data.get("batch") else []
     lines += [_unknown_key_line(row) for row in data.get("unknown_keys", ())]
     lines += [f"undecided {row['rule']}: needs {', '.join(row['needs'])}" for row in data.get("undecided", ())]
     lines += [f"{row['id']} {row['status']}: {row['note']}" for row in data.get("seed_rules", ())]
@@ -88,6 +89,11 @@ def _finding_line(finding: dict[str, Any]) -> str:
     words += [setting["key"]] if setting.get("key") and setting["key"] not in message else []
     fix = f" Fix: {finding['fix']['text']}" if finding.get("fix") else ""
     return f"{' '.join(words)}: {message}{fix}"
+
+
+def _batch_line(batch: dict[str, Any]) -> str:
+    sizes = (f"{name.replace('_', ' ')} {size}" for name, size in batch.items() if isinstance(size, int | float | str))
+    return f"batch: {', '.join(sizes)}"
 
 
 def _unknown_key_line(row: dict[str, Any]) -> str:

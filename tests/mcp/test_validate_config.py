@@ -132,8 +132,12 @@ async def test_a_pipe_is_refused_instead_of_waited_for(call, folder):
 
 async def test_a_binary_file_is_one_line(call, folder):
     (folder / "model.bin").write_bytes(bytes(range(256)) * 40)
-    result = await call(path="model.bin")
-    assert result.is_error is False or error_of(result)
+    assert error_of(await call(path="model.bin")).startswith("model.bin: binary data")
+
+
+async def test_a_file_named_twice_counts_once(call):
+    once, twice = await call(path="run.sh"), await call(path="run.sh, ./run.sh")
+    assert twice.structured_content == once.structured_content
 
 
 async def test_a_file_name_that_is_no_utf8_survives_in_the_answer(call, folder):
@@ -147,4 +151,5 @@ async def test_a_file_name_that_is_no_utf8_survives_in_the_answer(call, folder):
 
 async def test_invalid_utf8_in_a_file_survives_in_the_answer(call, folder):
     (folder / "bytes.sh").write_bytes(SCRIPT.encode().replace(b"data.train", b"data.tr\xff\xfein"))
-    assert (await call(path="bytes.sh")).is_error is False
+    result = await call(path="bytes.sh")
+    assert [row["key"] for row in result.structured_content["unknown_keys"]] == ["data.tr\ufffd\ufffdein_batch_size"]
