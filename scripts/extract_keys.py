@@ -2,7 +2,8 @@
 """Regenerates knowledge/frameworks/<name>/keys.json: configuration keys and their defaults, per released version.
 
 The releases come from the package index that pip is configured with. Archives are unpacked, never built, and nothing
-in them is imported: YAML is loaded as data, Python is read with `ast`. Only final releases are read.
+in them is imported: YAML is loaded as data, Python is read with `ast`. Only final releases are read. verl needs
+hydra-core beside this project's development packages.
 
   python scripts/extract_keys.py trl verl             read every release since the first supported one
   python scripts/extract_keys.py --all

@@ -37,20 +37,25 @@ class Snapshot:
 def encode(snapshots: Sequence[Snapshot], base: str = "") -> dict[str, Any]:
     """The history of all snapshots (ascending). Tables are stored as differences from `base` when it is named."""
     versions = [snapshot.version for snapshot in snapshots]
-    encoded: dict[str, Any] = {"versions": versions, "first": {}, "like": {}}
+    encoded: dict[str, Any] = {"versions": versions, "first": {}, "last": {}, "like": {}}
     for kind in KINDS:
         per_version = [getattr(snapshot, kind) for snapshot in snapshots]
         names = sorted({name for tables in per_version for name in tables})
         encoded[kind] = {}
         for name in names:
-            first = next(index for index, tables in enumerate(per_version) if name in tables)
-            encoded[kind][name] = _histories([tables.get(name, {}) for tables in per_version], versions)
+            there = [index for index, tables in enumerate(per_version) if name in tables]
+            first, last = there[0], there[-1]
+            present = [tables.get(name, {}) for tables in per_version[first : last + 1]]
+            encoded[kind][name] = _histories(present, versions[first : last + 1])
             if kind == "tables" and first:
                 encoded["first"][name] = versions[first]
+            if kind == "tables" and last + 1 < len(versions):
+                encoded["last"][name] = versions[last]
     for name in encoded["tables"]:
         if base and name != base:
             encoded["like"][name] = base
-            _subtract(encoded["tables"][name], encoded["tables"][base], encoded["first"].get(name), versions)
+            span = encoded["first"].get(name), encoded["last"].get(name)
+            _subtract(encoded["tables"][name], encoded["tables"][base], *span, versions)
     encoded["aliases"] = _merged(snapshot.aliases for snapshot in snapshots)
     return encoded
 
@@ -74,19 +79,20 @@ def same(left: Any, right: Any) -> bool:
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 
-def crop(history: History, first: str | None, versions: Sequence[str]) -> History:
-    """The history as seen by a table that starts at `first`."""
-    if first is None:
-        return history
-    start = versions.index(first)
-    later = [point for point in history if versions.index(point[0]) > start]
+def crop(history: History, first: str | None, last: str | None, versions: Sequence[str]) -> History:
+    """The history as seen by a table that starts at `first` and ends with `last`."""
+    start = versions.index(first) if first else 0
+    end = versions.index(last) if last else len(versions) - 1
+    later = [point for point in history if start < versions.index(point[0]) <= end]
     at_start = [point for point in history if versions.index(point[0]) <= start]
-    return [[first, at_start[-1][1]], *later] if at_start and len(at_start[-1]) == 2 else later
+    return [[versions[start], at_start[-1][1]], *later] if at_start and len(at_start[-1]) == 2 else later
 
 
-def _subtract(keys: dict[str, History], base: dict[str, History], first: str | None, versions: Sequence[str]) -> None:
+def _subtract(
+    keys: dict[str, History], base: dict[str, History], first: str | None, last: str | None, versions: Sequence[str]
+) -> None:
     for key, history in base.items():
-        inherited = crop(history, first, versions)
+        inherited = crop(history, first, last, versions)
         if key not in keys and inherited:
             keys[key] = []
         elif key in keys and same(keys[key], inherited):
@@ -137,13 +143,13 @@ def decode(data: Mapping[str, Any]) -> list[Snapshot]:
     snapshots = [Snapshot(version) for version in versions]
     for kind in KINDS:
         for table, keys in data.get(kind, {}).items():
-            first = data.get("first", {}).get(table)
+            first, last = (data.get(name, {}).get(table) for name in ("first", "last"))
             full = dict(keys)
             if kind == "tables" and (base := data.get("like", {}).get(table)):
-                inherited = {key: crop(history, first, versions) for key, history in data[kind][base].items()}
+                inherited = {key: crop(history, first, last, versions) for key, history in data[kind][base].items()}
                 full = {key: history for key, history in {**inherited, **keys}.items() if history}
-            start = versions.index(first) if first else 0
-            for index in range(start, len(versions)):
+            end = versions.index(last) + 1 if last else len(versions)
+            for index in range(versions.index(first) if first else 0, end):
                 getattr(snapshots[index], kind)[table] = {}
             for key, history in full.items():
                 _replay(key, history, [getattr(snapshot, kind).get(table) for snapshot in snapshots], versions)

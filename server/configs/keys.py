@@ -310,9 +310,13 @@ def load(framework: str, tables: Sequence[str], version: str | None = None, belo
     if version is not None and not is_version(version):
         raise InputError(f"{version[:60]!r} is no {framework} version; write it like {data.versions[-1]}")
     index, exact, note = data.nearest(version)
-    late = [table for table in tables if data.start(table) > index]
-    if late:
-        note = f"{note}; " * bool(note) + f"{_table_label(late)} starts at {data.package} {data.first[late[0]]}"
+    notes = [note] if note else []
+    for table in tables:
+        if index < data.start(table):
+            notes.append(f"{_table_label([table])} starts at {data.package} {data.first[table]}")
+        elif index > data.end(table):
+            notes.append(f"{_table_label([table])} ends with {data.package} {data.last[table]}")
+    note = "; ".join(notes)
     return KeyTable(data, tables, version, index, exact, note, below)
 
 

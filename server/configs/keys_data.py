@@ -2,7 +2,8 @@
 
     "tables": {table: {key: [[version, default], ..., [version]]}}     a point of length 1: removed in that version
     "first":  {table: version}       for a table that starts later than the first version
-    "like":   {table: other}         a key that is not listed behaves as in the other table (from "first" on);
+    "last":   {table: version}       for a table that ends before the last version
+    "like":   {table: other}         a key that is not listed behaves as in the other table (within those limits);
                                      an empty list: the key never existed here
 "types", "choices": like "tables".   "aliases": {table: {alias: key}}.   "open": {table: [prefix]}, anything below goes.
 "strict": unknown keys stop the run; otherwise "closed" (like "tables") names the sections where they do, "" being the
@@ -36,6 +37,7 @@ class KeyData:
         self.versions: list[str] = content["versions"]
         self.tables: dict[str, dict[str, History]] = content["tables"]
         self.first: dict[str, str] = content.get("first", {})
+        self.last: dict[str, str] = content.get("last", {})
         self.like: dict[str, str] = content.get("like", {})
         self.open: dict[str, list[str]] = content.get("open", {})
         self.renames: list[dict[str, Any]] = content.get("renames", [])
@@ -66,6 +68,9 @@ class KeyData:
     def start(self, table: str) -> int:
         return self._order[self.first[table]] if table in self.first else 0
 
+    def end(self, table: str) -> int:
+        return self._order[self.last[table]] if table in self.last else len(self.versions) - 1
+
     def kind(self, kind: str, table: str) -> dict[str, History]:
         found: dict[str, History] = self._content.get(kind, {}).get(table, {})
         return found
@@ -76,7 +81,7 @@ class KeyData:
 
     def state(self, kind: str, table: str, index: int) -> dict[str, Any]:
         """The keys of a table at one version."""
-        if index < self.start(table):
+        if not self.start(table) <= index <= self.end(table):
             return {}
         histories = self.kind(kind, table)
         if table in self.like:
@@ -99,17 +104,22 @@ class KeyData:
         return current if current is not None and len(current) == 2 else None
 
     def has(self, table: str, key: str, index: int) -> bool:
-        return index >= self.start(table) and self.point(self.history(table, key), index) is not None
+        return self.start(table) <= index <= self.end(table) and self.point(self.history(table, key), index) is not None
 
     def history(self, table: str, key: str) -> History:
         """The key's change points as this table sees them; empty when it never had the key."""
-        own = self.tables[table].get(key)
-        if own is not None or table not in self.like:
-            return own or []
-        inherited = self.tables[self.like[table]].get(key, [])
-        start = self.start(table)
-        later = [point for point in inherited if self._order[point[0]] > start]
-        point = self.point(inherited, start)
+        history = self.tables[table].get(key)
+        if history is None and table in self.like:
+            history = self._inherited(table, self.tables[self.like[table]].get(key, []))
+        gone = self.end(table) + 1
+        if history and len(history[-1]) == 2 and gone < len(self.versions):
+            return [*history, [self.versions[gone]]]
+        return history or []
+
+    def _inherited(self, table: str, history: History) -> History:
+        start, end = self.start(table), self.end(table)
+        later = [point for point in history if start < self._order[point[0]] <= end]
+        point = self.point(history, start)
         return [[self.versions[start], point[1]], *later] if point else later
 
 

@@ -122,3 +122,19 @@ def test_a_table_stored_as_difference_comes_back_whole():
     assert data["tables"]["late"] == {"b": [], "d": [["2", 5]]}
     assert (data["first"], data["like"]) == ({"late": "2"}, {"late": "base"})
     assert [snapshot.tables.get("late") for snapshot in decode(data)] == [None, *late]
+
+
+def test_a_table_that_ends_early_comes_back_whole():
+    from extract.history import Snapshot, decode, encode
+
+    base = [{"a": 1}, {"a": 2}, {"a": 3}]
+    early = [{"a": 1, "x": 0}, {"a": 2, "x": 0}]
+    snapshots = [
+        Snapshot("1", {"base": base[0], "early": early[0]}),
+        Snapshot("2", {"base": base[1], "early": early[1]}),
+        Snapshot("3", {"base": base[2]}),
+    ]
+    data = encode(snapshots, "base")
+    assert data["tables"]["early"] == {"x": [["1", 0]]}
+    assert data["last"] == {"early": "2"}
+    assert [snapshot.tables.get("early") for snapshot in decode(data)] == [*early, None]

@@ -76,6 +76,17 @@ def test_verl_tables_that_start_late():
     assert early.note == "the veomni engine table starts at verl 0.7.1"
 
 
+def test_verl_mindspeed_engine_was_shipped_in_two_releases():
+    table = verl("0.9.0", "ppo_mindspeed_trainer")
+    assert table.default("model_engine") == "mindspeed"
+    assert table.default(f"{ACTOR}.strategy") == "mindspeed"
+    assert table.known(f"{ACTOR}.mindspeed.tensor_model_parallel_size")
+    later = verl("0.9.1", "ppo_mindspeed_trainer")
+    assert list(later) == []
+    assert later.note == "the mindspeed engine table ends with verl 0.9.0"
+    assert verl("0.9.1").explain_unknown(f"{ACTOR}.mindspeed.strategy").note == "removed in verl 0.9.1"
+
+
 def test_verl_open_dictionaries_take_any_key_but_have_no_entry_for_it():
     table = verl("0.9.1")
     for key in (
