@@ -13,6 +13,8 @@ def rollout_engine_is_named(run: RunConfig) -> Outcome:
         return NotApplicable("only part of the settings is known")
     if "rollout_engine" in run.settings:
         return PASS
+    if not any(key.startswith("actor_rollout_ref.") for key in run.native):
+        return NotApplicable("the launch takes its settings from elsewhere")
     return Hit(
         "rollout_engine",
         "{rollout_engine.key} is not set and has no default; verl stops at start-up with a missing mandatory value.",
