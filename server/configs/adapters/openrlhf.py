@@ -50,6 +50,8 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     if claims(launch) == 90:
         run.notes.append(f"{launch.program} is not the RL trainer (train_ppo_ray); its flags are not checked")
         return run
+    if not launch.program:
+        run.partial = "only a part of the run was given"
     stated = options.versions.get("openrlhf")
     table = _table(run, stated, flags)
     given = {table.canonical(_bare(key)) or _bare(key): setting for key, setting in run.native.items()}
