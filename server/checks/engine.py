@@ -60,8 +60,8 @@ class RunScope:
 
 
 def check_run(run: RunConfig, focus: str = "all") -> list[Verdict]:
-    """Every rule's answer, in the order of the knowledge base. focus: only rules that carry this tag."""
-    rules = index()["rules"]
+    """Answer of every rule, and of every bug whose trigger a config shows. focus: only those that carry this tag."""
+    rules = [*index()["rules"], *index()["bug_rules"]]
     return [check_rule(rule, run) for rule in rules if focus == "all" or focus in rule.get("focus", ())]
 
 
@@ -118,17 +118,31 @@ _CALLER_FIELDS = ("gpu", "world_size", "data_parallel_size", "is_moe")
 
 
 def _affected(rule: Rule, run: RunConfig) -> bool | None:
-    """Whether one of the rule's version ranges holds: True, False, or None when a version is not known.
+    """Whether the rule's version ranges hold: True, False, or None when a version is not known.
 
-    A rule without ranges holds for all versions.
+    Every package named must be in one of its ranges; a rule without ranges holds for all versions.
     """
-    ranges: dict[str, str] = rule.get("affected", {})
+    ranges: dict[str, str | list[str]] = rule.get("affected", {})
     if not ranges:
         return True
-    answers = [in_range(run.versions[name], spec) if name in run.versions else None for name, spec in ranges.items()]
+    answers = [
+        any(in_range(run.versions[name], spec) for spec in _specs(bounds)) if name in run.versions else None
+        for name, bounds in ranges.items()
+    ]
     if any(answer is False for answer in answers):
         return False
     return None if None in answers else True
+
+
+def _specs(bounds: str | list[str]) -> list[str]:
+    return [bounds] if isinstance(bounds, str) else bounds
+
+
+def version_text(affected: dict[str, str | list[str]]) -> str:
+    """Affected ranges in words: "deepspeed >=0.15.2 <0.19.0"."""
+    return " and ".join(
+        f"{name} {' or '.join(spec.replace(',', ' ') for spec in _specs(bounds))}" for name, bounds in affected.items()
+    )
 
 
 def _code_check(name: str, run: RunConfig) -> Outcome:
@@ -142,8 +156,7 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
     severity, confidence = rule["severity"], rule.get("confidence", "high")
     message = fill_text(hit.message or rule["message"], run)
     if not certain:
-        bounds = " and ".join(f"{name} {spec.replace(',', ' ')}" for name, spec in rule["affected"].items())
-        message = f"{message} Possible if {bounds}: give the version to decide it."
+        message = f"{message} Possible if {version_text(rule['affected'])}: give the version to decide it."
         severity, confidence = _capped(severity, "warning" if _newest_affected(rule) else "info"), "low"
     if rule.get("verdict") == "reported":
         severity = _capped(severity, "warning")
@@ -168,7 +181,7 @@ def _capped(severity: str, cap: str) -> str:
 
 def _newest_affected(rule: Rule) -> bool:
     """Whether no upper bound ends the affected range, so that the newest release is in it."""
-    return all("<" not in spec for spec in rule["affected"].values())
+    return all("<" not in _specs(bounds)[-1] for bounds in rule["affected"].values())
 
 
 def setting_ref(run: RunConfig, name: str) -> SettingRef | None:

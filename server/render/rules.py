@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from ..checks.engine import version_text
 from ..checks.expr import to_text
 from ..configs.values import InputError
 from ..store.index import index
@@ -42,7 +43,7 @@ def rules_text() -> str:
 
 
 def _versions(rule: dict[str, Any]) -> str:
-    return "".join(f"; {name} {spec}" for name, spec in rule.get("affected", {}).items())
+    return f"; {version_text(rule['affected'])}" if rule.get("affected") else ""
 
 
 def rule_text(rule_id: str) -> str:

@@ -1,0 +1,175 @@
+"""What an entry of knowledge/ must look like, as pydantic models. Used when the index is built and by the tests;
+the program itself loads the compiled index and never imports this module."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, model_validator
+
+from ..checks.expr import ExpressionError, parse
+from .versions import is_version
+
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9.]+)*$", max_length=80)]
+Text = Annotated[str, Field(min_length=10, max_length=1500)]
+Short = Annotated[str, Field(min_length=3, max_length=160)]
+Severity = Literal["error", "warning", "info"]
+Confidence = Literal["high", "medium", "low"]
+Answer = Literal["right", "conditional", "outdated", "wrong"]
+FOCUS = ("nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge")
+REFERENCE_KINDS = ("issue", "pull", "commit", "source", "docs", "release", "discussion", "paper", "data")
+
+
+def _expression(text: str) -> str:
+    try:
+        parse(text)
+    except ExpressionError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _version(text: str) -> str:
+    if not is_version(text):
+        raise ValueError(f"{text!r} is no version")
+    return text
+
+
+Condition = Annotated[str, AfterValidator(_expression)]
+Version = Annotated[str, AfterValidator(_version)]
+
+
+class Strict(BaseModel):
+    """No unknown keys: a misspelt one would silently do nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Reference(Strict):
+    """Where a claim was read. `note` says what is to be seen there."""
+
+    kind: Literal["issue", "pull", "commit", "source", "docs", "release", "discussion", "paper", "data"]
+    url: HttpUrl
+    note: str = ""
+
+
+class Entry(Strict):
+    """What every entry has."""
+
+    id: Slug
+    title: Short
+    verdict: Literal["confirmed", "reported", "changed", "refuted", "unverifiable"]
+    last_verified: datetime.date
+    references: Annotated[list[Reference], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def references_differ(self) -> Entry:
+        urls = [str(reference.url) for reference in self.references]
+        if len(set(urls)) != len(urls):
+            raise ValueError("a reference stands twice")
+        return self
+
+
+class RuleFix(Strict):
+    text: Text | None = None  # a code check words its fix itself
+    edits: dict[str, Any] = {}
+    safety: Literal["safe", "unsafe"] = "unsafe"
+
+
+class Rule(Entry):
+    """knowledge/rules/<id>.yaml: a condition (or a code check) with scope, text, fix and sources."""
+
+    severity: Severity
+    confidence: Confidence = "high"
+    pattern: str = ""
+    seed: list[Annotated[str, Field(pattern=r"^(D(0[1-9]|1\d)|N(0[1-9]|1[0-7]))$")]] = []
+    focus: list[Literal["nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge"]] = []
+    frameworks: list[str] = []
+    affected: dict[str, str | list[str]] = {}
+    applies_when: Condition | None = None
+    condition: Condition | None = None
+    code: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
+    anchor: str = ""
+    message: Text | None = None
+    fix: RuleFix | None = None
+    bugs: list[Slug] = []
+
+    @model_validator(mode="after")
+    def one_way_to_decide(self) -> Rule:
+        if (self.condition is None) == (self.code is None):
+            raise ValueError("a rule has either `condition` or `code`")
+        if self.condition is not None and (self.message is None or not self.anchor):
+            raise ValueError("a rule with a condition has `message` and `anchor`")
+        if self.verdict in ("refuted", "unverifiable"):
+            raise ValueError(f"a {self.verdict} claim raises no finding, so it is no rule")
+        return self
+
+
+class Event(Strict):
+    """One end of an affected range, as in OSV: exactly one of the three."""
+
+    introduced: Version | Literal["0"] | None = None
+    fixed: Version | None = None
+    last_affected: Version | None = None
+
+    @model_validator(mode="after")
+    def exactly_one(self) -> Event:
+        if sum(value is not None for value in (self.introduced, self.fixed, self.last_affected)) != 1:
+            raise ValueError("an event is one of introduced, fixed, last_affected")
+        return self
+
+
+class Affected(Strict):
+    """Versions of one package that have the defect. Several events in order; without `fixed` it is not fixed."""
+
+    package: Slug
+    events: Annotated[list[Event], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def starts_with_introduced(self) -> Affected:
+        if self.events[0].introduced is None:
+            raise ValueError("the first event is `introduced` ('0' for from the start)")
+        return self
+
+
+class Claim(Strict):
+    """What the mission's seed documents say of it, and our answer."""
+
+    says: Short
+    answer: Answer
+    note: Text
+
+
+class Bug(Entry):
+    """knowledge/bugs/<package>/<id>.yaml: a defect somebody has root-caused, or a change that decides runs."""
+
+    kind: Literal["bug", "default_change", "removal", "limit", "behaviour"] = "bug"
+    pattern: Slug | Annotated[str, Field(pattern=r"^[a-z_]+$")]
+    confidence: Confidence
+    severity: Severity
+    frameworks: list[str] = []  # whose runs can meet it
+    affected: list[Affected] = []
+    fixed_in: dict[str, Version] = {}
+    trigger: Condition | None = None  # over canonical fields; without it no config finding
+    trigger_text: Annotated[str, Field(max_length=600)] = ""  # what no config shows: data, hardware, timing
+    anchor: str = ""
+    symptoms: list[Annotated[str, Field(pattern=r"^[a-z_]+$")]] = []
+    metrics: list[Short] = []  # how it shows in metrics, in words
+    signatures: list[Annotated[str, Field(min_length=8, max_length=200)]] = []  # short regexes over log lines
+    examples: list[str] = []  # one line that each signature matches, written by us
+    mechanism: Text
+    fix: Text
+    workaround: Annotated[str, Field(max_length=1000)] = ""
+    confirm: Annotated[str, Field(max_length=500)] = ""  # the cheapest observation that tells it from others
+    related: list[Slug] = []
+    claims: list[Claim] = []
+    hardware: list[str] = []
+    open_questions: list[Short] = []
+
+    @model_validator(mode="after")
+    def findings_have_an_anchor(self) -> Bug:
+        if self.trigger is not None and not self.anchor:
+            raise ValueError("a bug with a trigger names the field it is about: `anchor`")
+        if len(self.examples) != len(self.signatures):
+            raise ValueError("each signature has one example line")
+        return self
