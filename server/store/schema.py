@@ -18,7 +18,7 @@ Severity = Literal["error", "warning", "info"]
 Confidence = Literal["high", "medium", "low"]
 Answer = Literal["right", "conditional", "outdated", "wrong"]
 FOCUS = ("nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge")
-REFERENCE_KINDS = ("issue", "pull", "commit", "source", "docs", "release", "discussion", "paper", "data")
+REFERENCE_KINDS = ("issue", "pull", "commit", "source", "docs", "release", "discussion", "paper", "data", "package")
 
 
 def _expression(text: str) -> str:
@@ -48,7 +48,7 @@ class Strict(BaseModel):
 class Reference(Strict):
     """Where a claim was read. `note` says what is to be seen there."""
 
-    kind: Literal["issue", "pull", "commit", "source", "docs", "release", "discussion", "paper", "data"]
+    kind: Literal["issue", "pull", "commit", "source", "docs", "release", "discussion", "paper", "data", "package"]
     url: HttpUrl
     note: str = ""
 
