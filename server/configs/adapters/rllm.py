@@ -24,6 +24,7 @@ UNIFIED, LEGACY = "unified", "legacy"
 _BACKEND_KEYS = ("rllm/backend", "rllm.backend")
 _HOSTED = ("tinker", "fireworks")
 _UNIFIED_SECTIONS = ("rllm.rollout.", "rllm.algorithm.", "rllm.trainer.", "rllm.data.", "rllm.async_training.")
+_CLIP = "actor_rollout_ref.actor.clip_ratio"
 _CLIP_LOW = "actor_rollout_ref.actor.clip_ratio_low"
 _KL_LOSS = "actor_rollout_ref.actor.use_kl_loss"
 _SYNC_BACKEND = "actor_rollout_ref.rollout.checkpoint_engine.backend"
@@ -187,17 +188,16 @@ def _mirror_unified(mirror: _Mirror, written: Mapping[str, Entry]) -> None:
     """Defaults of the unified trainer, and the settings of verl that it computes."""
     data = adapter_data("rllm")
     asynchronous = _value(written, "rllm.async_training.enable", False) is True
-    low = mirror.given.get(_CLIP_LOW) if "rllm.algorithm.eps_clip" not in written else None
-    if low is not None:
-        mirror.given.setdefault("actor_rollout_ref.actor.clip_ratio", low)
-    if "rllm.algorithm.eps_clip" in written:
-        mirror.given.pop(_CLIP_LOW, None)
+    if (clip := written.get("rllm.algorithm.eps_clip")) is not None:
+        mirror.given[_CLIP_LOW] = replace(clip, key=_CLIP_LOW, op="++")
+        mirror.renamed[_CLIP_LOW] = clip.key
+    elif (low := mirror.given.get(_CLIP_LOW)) is not None:
+        mirror.given.setdefault(_CLIP, low)
     for own, native in data["shared"].items():
         if (value := data["defaults"].get(own)) is not None:
             mirror.set_default(native, value, own)
-    clip = mirror.given["actor_rollout_ref.actor.clip_ratio"]
     for native in (_CLIP_LOW, "actor_rollout_ref.actor.clip_ratio_high"):
-        mirror.set_default(native, clip.value, "rllm.algorithm.eps_clip")
+        mirror.set_default(native, mirror.given[_CLIP].value, "rllm.algorithm.eps_clip")
     beta = mirror.given["actor_rollout_ref.actor.kl_loss_coef"].value
     on = beta > 0 if isinstance(beta, int | float) else Unresolved("", ("rllm.algorithm.kl_beta",))
     mirror.set_default(_KL_LOSS, on, "rllm.algorithm.kl_beta")
