@@ -105,7 +105,9 @@ def _sharding_without_accelerate(run: RunConfig, parts: list[Part]) -> None:
         run.derive("sharding_backend", "ddp", "torchrun or deepspeed without a ds_config", "deepspeed")
     else:
         value = Unresolved("", ("accelerate config",))
-        run.settings["sharding_backend"] = Setting("sharding_backend", "deepspeed", value, DEFAULT)
+        dropped = run.native.get("accelerate_config") or run.native.get("config_file")  # see the rule on launch options
+        place = dropped or Setting("sharding_backend", "deepspeed", value, DEFAULT)
+        run.settings["sharding_backend"] = replace(place, field="sharding_backend", value=value)
     kind = run.settings["sharding_backend"]
     if kind.known:
         run.derive("zero_stage", 0, f"sharding by {kind.value}, not DeepSpeed", kind.key)

@@ -1,0 +1,8 @@
+# grpo-guard-test: --version trl=0.22.2
+accelerate launch --num_processes 4 train_grpo.py \
+    --model_name_or_path Qwen/Qwen2.5-3B-Instruct \
+    --output_dir out/grpo \
+    --learning_rate 1e-6 \
+    --per_device_train_batch_size 2 \
+    --gradient_accumulation_steps 3 \
+    --num_generations 16

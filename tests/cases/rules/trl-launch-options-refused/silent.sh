@@ -1,0 +1,6 @@
+# grpo-guard-test: --version trl=0.20.0
+trl grpo \
+    --model_name_or_path Qwen/Qwen2.5-3B-Instruct \
+    --output_dir out/grpo \
+    --learning_rate 1e-6 \
+    --num_generations 8

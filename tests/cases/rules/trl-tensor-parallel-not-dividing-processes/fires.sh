@@ -1,0 +1,10 @@
+# grpo-guard-test: --version trl=0.24.0
+accelerate launch --num_processes 6 train_grpo.py \
+    --model_name_or_path Qwen/Qwen2.5-3B-Instruct \
+    --output_dir out/grpo \
+    --learning_rate 1e-6 \
+    --num_generations 8 \
+    --per_device_train_batch_size 8 \
+    --use_vllm \
+    --vllm_mode colocate \
+    --vllm_tensor_parallel_size 4
