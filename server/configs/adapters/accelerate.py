@@ -356,7 +356,9 @@ def judge_keys(run: RunConfig, launch: Launch, table: KeyTable) -> None:
 
     Without a stated version only a key that no release knows is told.
     """
-    for entry in launch.config.entries if launch.config is not None else []:
+    if launch.config is None or launch.value("compute_environment") == "AMAZON_SAGEMAKER":
+        return
+    for entry in launch.config.entries:
         name = entry.key.split(".", 1)[0]
         if table.known(name) or (not table.exact and table.lifecycle(name) is not None):
             continue

@@ -46,8 +46,8 @@ def is_config(part: Part) -> bool:
     """Whether a data file is a ds_config."""
     if part.format not in ("json", "yaml") or not isinstance(part.data, dict):
         return False
-    block = part.data.get("zero_optimization")
-    return isinstance(block, dict | bool) or len(_SIGNS & part.data.keys()) >= 2
+    blocks = (part.data.get("zero_optimization"), part.data.get("autotuning"))
+    return any(isinstance(block, dict | bool) for block in blocks) or len(_SIGNS & part.data.keys()) >= 2
 
 
 def build(parts: list[Part], options: Options) -> RunConfig:
@@ -212,24 +212,30 @@ def derive_batch(run: RunConfig) -> None:
         run.derive("micro_batch_per_gpu", batch // ranks // (steps or 1), "batch over ranks and accumulation")
 
 
-def judge_keys(run: RunConfig, config: Part, table: KeyTable, key_prefix: str = "") -> None:
+def judge_keys(run: RunConfig, config: Part, table: KeyTable) -> None:
     """Keys that DeepSpeed refuses (inside its config models) or silently ignores (anywhere else).
 
     Without a stated version only a key that no release knows is told.
     """
+    judged: set[str] = set()
     for entry in config.entries:
-        head = entry.key.split(".", 1)[0]
-        if head.startswith(_REMARK_KEYS) or table.known(entry.key) or isinstance(entry.value, Unresolved):
+        key = _unknown_part(entry.key, table)
+        if not key or key in judged or key.startswith(_REMARK_KEYS) or isinstance(entry.value, Unresolved):
             continue
-        if not table.exact and table.lifecycle(entry.key) is not None:
+        judged.add(key)
+        if not table.exact and table.lifecycle(key) is not None:
             continue
-        reason = table.explain_unknown(entry.key)
-        refused = table.rejects_unknown(entry.key)
+        reason, refused = table.explain_unknown(key), table.rejects_unknown(key)
         note = reason.note if refused else f"{reason.note}; DeepSpeed ignores it silently"
         near = list(reason.did_you_mean)
-        run.unknown_keys.append(
-            UnknownKey(key_prefix + entry.key, entry.file, entry.line, near, note, refused and table.exact)
-        )
+        run.unknown_keys.append(UnknownKey(key, entry.file, entry.line, near, note, refused and table.exact))
+
+
+def _unknown_part(key: str, table: KeyTable) -> str:
+    """The section or key that is not known, from the outside in; "" when all of it is."""
+    parts = key.split(".")
+    prefixes = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+    return next((prefix for prefix in prefixes if not table.known(prefix)), "")
 
 
 def batch(run: RunConfig) -> dict[str, Any]:

@@ -33,7 +33,7 @@ _OTHERS = {"rlhf_type", "tuner_type", "train_type", "finetuning_type", "stage", 
 _CALLS = ("GRPOConfig", "RLOOConfig", "GRPOTrainer", "RLOOTrainer")
 _OTHER_CALLS = re.compile(r"(SFT|DPO|KTO|Reward|ORPO|CPO|GKD|OnlineDPO|Distillation)(Config|Trainer)$")
 _FOREIGN = re.compile(r"^(swift|megatron|vllm|sglang|ray|openrlhf|verl|axolotl|llamafactory|rl )")
-_SCRIPT = re.compile(r"(^|[/.])(?!run_grpo)\w*grpo\w*(\.py)?$")
+_SCRIPT = re.compile(r"(^|[/.])(train_)?(grpo|rloo)(_train(er)?)?(\.py)?$")
 
 
 def claims(part: Part) -> int:
@@ -62,7 +62,7 @@ def _claims_command(part: Part) -> int:
         return 0
     flags = {key.lstrip("-").replace("-", "_") for key in sorted(part.keys()) if key.startswith("--")}
     own, shared = len(flags & _OWN), len(flags & _SHARED)
-    if own and not flags & _OTHERS:
+    if own + shared > 1 and own and not flags & _OTHERS:
         return min(50 + 10 * own + 2 * shared, 90)
     named = _SCRIPT.search(program) is not None and not any(
         "=" in entry.text and "." in entry.key for entry in part.entries
