@@ -60,9 +60,9 @@ def test_the_unified_trainer_brings_its_own_defaults() -> None:
     assert (group.key, group.origin, group.version) == (
         "rllm.rollout.n",
         "default",
-        "rLLM main of 2026-08-15, unified trainer",
+        "rLLM 0.3.0.pre0.post20260815, unified trainer",
     )
-    assert run.notes == ["no rllm version given: main of 2026-08-15 with verl 0.8.0 is assumed"]
+    assert run.notes == ["no rllm version given: 0.3.0.pre0.post20260815 with verl 0.8.0 is assumed"]
     assert run.settings["lora_rank"].version == "verl 0.8.0"  # what rLLM leaves alone
     assert run.unknown_keys == [] and run.lints == []
     assert "verl" not in run.versions
@@ -212,6 +212,26 @@ def test_a_config_file_is_read_below_the_launch() -> None:
     run = build([config, *parts("python train.py rllm.data.train_batch_size=8")], Options())
     assert known(run, "group_size", "train_batch_prompts") == {"group_size": 16, "train_batch_prompts": 8}
     assert (run.settings["group_size"].file, run.settings["group_size"].line) == ("run.yaml", 3)
+
+
+def test_keys_of_rllm_itself_are_judged_by_its_own_table() -> None:
+    [typo] = run_of(f"{VERL} rllm.rolout.n=8").unknown_keys
+    assert (typo.key, typo.did_you_mean[0], typo.fatal) == ("rllm.rolout.n", "rllm.rollout.n", False)
+    [typo] = run_of(f"{VERL} rllm.rolout.n=8", rllm="0.3.0.pre0.post20260815").unknown_keys
+    assert typo.fatal
+    assert run_of(f"{VERL} +rllm.agent_name=math").unknown_keys == []
+
+
+def test_the_unified_trainer_of_0_3_0_pre_mirrors_in_another_way() -> None:
+    run = run_of(f"{VERL} rllm.algorithm.adv_estimator=rloo", rllm="0.3.0.pre0")
+    assert run.versions["verl"] == "0.7.1"
+    assert run.value("adv_estimator") == "rloo"
+    assert isinstance(run.settings["group_size"].value, Unresolved)
+
+
+def test_the_hosted_group_size_follows_training_group_size() -> None:
+    assert run_of("python train.py rllm/backend=fireworks training.group_size=16").value("group_size") == 16
+    assert run_of("python train.py rllm/backend=fireworks").value("group_size") == 8
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from typing import Any
 from ...store.index import adapter as adapter_data
 from ...store.versions import in_range
 from ..batch import verl as verl_batch
-from ..keys import load
+from ..keys import MISSING, KeyTable, load
 from ..parts import Part
-from ..run_config import DEFAULT, EXPLICIT, RunConfig, Setting
+from ..run_config import DEFAULT, EXPLICIT, RunConfig, Setting, UnknownKey
 from ..values import Entry, Lint, Unresolved
 from . import verl
 from .common import Options, apply_options, derive_moe, explicit_settings, product, start_run, whole
@@ -47,13 +47,14 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     launches = [part for part in parts if part.format == "shell"]
     entries = [entry for part in [*files, *launches] for entry in part.entries if not entry.key.startswith("-")]
     stated = options.versions.get("rllm")
-    trainer = _trainer(launches, entries, stated)
-    backend = _backend(launches, entries)
+    trainer, backend = _trainer(launches, entries, stated), _backend(launches, entries)
+    table = _table(trainer, backend, stated)
     if backend in _HOSTED:
-        run = _hosted(parts, entries, options, backend, trainer)
+        run = _hosted(parts, entries, options, backend, trainer, table)
     else:
-        run = _on_verl(parts, entries, options, trainer, stated)
-    _own_settings(run, trainer)
+        run = _on_verl(parts, entries, options, trainer, table)
+    _fill_own(run, adapter_data("rllm")["fields"], trainer, table)
+    _judge_own_keys(run, entries, table, backend, certain=bool(trainer) and stated is not None and table.exact)
     for name, value in (("rllm_trainer", trainer or None), ("rllm_backend", backend)):
         run.derive(name, value, "from program and keys", "rllm/backend")
     apply_options(run, options)
@@ -91,7 +92,8 @@ def _trainer(launches: Iterable[Part], entries: Iterable[Entry], stated: str | N
         return LEGACY
     keys = [entry.key for entry in entries]
     unified = any(key in _BACKEND_KEYS or key.startswith(_UNIFIED_SECTIONS) for key in keys)
-    return UNIFIED if unified and stated is None else ""
+    on_main = stated is None or in_range(stated, f">={adapter_data('rllm')['main']}")
+    return UNIFIED if unified and on_main else ""
 
 
 def _backend(launches: Iterable[Part], entries: Iterable[Entry]) -> str:
@@ -101,8 +103,12 @@ def _backend(launches: Iterable[Part], entries: Iterable[Entry]) -> str:
     return chosen[-1] if chosen else "verl"
 
 
-def _version_label(trainer: str, stated: str | None) -> str:
-    return f"rLLM {stated or adapter_data('rllm')['newest']}" + (f", {trainer} trainer" if trainer else "")
+def _table(trainer: str, backend: str, stated: str | None) -> KeyTable:
+    """Keys that rLLM's own files add; what a trainer that is not known sets is taken from the legacy one's file."""
+    names = adapter_data("rllm")["tables"]
+    unified = names.get(backend, names["verl"])
+    legacy = names["legacy_tinker" if backend == "tinker" else "legacy"]
+    return load("rllm", [unified if trainer == UNIFIED or backend == "fireworks" else legacy], stated)
 
 
 # -- on verl --
@@ -118,7 +124,7 @@ class _Mirror:
     lints: list[Lint] = field(default_factory=list)
 
     def set_default(self, verl_key: str, value: Any, key: str) -> None:
-        if verl_key not in self.given:
+        if verl_key not in self.given and value is not MISSING:
             self.given[verl_key] = Entry(verl_key, value, "", 0, op="++")
             self.defaults[verl_key] = key
 
@@ -133,47 +139,43 @@ class _Mirror:
         self.set_default(verl_key, value, key)
 
 
-def _on_verl(parts: list[Part], entries: list[Entry], options: Options, trainer: str, stated: str | None) -> RunConfig:
-    data = adapter_data("rllm")
-    pin = options.versions.get("verl") or _pinned(stated)
-    mirror = _mirror(entries, trainer)
+def _on_verl(parts: list[Part], entries: list[Entry], options: Options, trainer: str, table: KeyTable) -> RunConfig:
+    pinned = load("rllm", ["requires"], options.versions.get("rllm")).default("verl")
+    pin = options.versions.get("verl") or (pinned if isinstance(pinned, str) else None)
+    mirror = _mirror(entries, trainer, table)
     launch = Part("shell", parts[0].path, program="verl.trainer.main_ppo", entries=list(mirror.given.values()))
-    run = verl.build([launch], replace(options, versions={**options.versions, "verl": pin}))
+    below = {**options.versions, "verl": pin} if pin else dict(options.versions)
+    run = verl.build([launch], replace(options, versions=below))
     _take_over(run, parts, entries, options, mirror)
-    _relabel(run, mirror, _version_label(trainer, stated))
+    _relabel(run, mirror, f"rLLM {table.version}" + (f", {trainer} trainer" if trainer else ""))
     run.notes = [note for note in run.notes if not note.startswith("no verl version")]
-    if stated is None and "verl" not in options.versions:
-        run.versions.pop("verl", None)
-        run.notes.append(f"no rllm version given: {data['newest']} with verl {pin} is assumed")
-        _judge_without_version(run, pin)
+    if "rllm" not in options.versions:
+        run.notes.append(f"no rllm version given: {table.version} with verl {pin} is assumed")
+        if "verl" not in options.versions:
+            run.versions.pop("verl", None)
+            _judge_without_version(run, pin)
     if not trainer:
         _forget_shared(run)
     return run
 
 
-def _pinned(stated: str | None) -> str:
-    data = adapter_data("rllm")
-    pins = (row["verl"] for row in data["pins"] if stated is not None and in_range(stated, row["rllm"]))
-    return str(next(pins, data["newest_pin"]))
-
-
-def _mirror(entries: list[Entry], trainer: str) -> _Mirror:
-    """verl's view of the overrides after rLLM's own start-up code."""
-    data = adapter_data("rllm")
-    prefixes = tuple(data["own_prefixes"])
+def _mirror(entries: list[Entry], trainer: str, table: KeyTable) -> _Mirror:
+    """verl's view of the overrides after rLLM's own files and start-up code."""
+    prefixes = tuple(adapter_data("rllm")["own_prefixes"])
     mirror = _Mirror({e.key: e for e in entries if not e.key.startswith(prefixes) and e.key not in _BACKEND_KEYS})
     written = {entry.key: entry for entry in entries}
-    for own, native in data["shared"].items():
+    for own, native in adapter_data("rllm")["shared"].items():
         if (entry := written.get(own)) is not None:
             _note_conflict(mirror, entry, written.get(native))
             mirror.given.pop(native, None)
             mirror.given[native] = replace(entry, key=native, op="++")
             mirror.renamed[native] = own
-    for key, value in data["fixed"].items():
-        if trainer == UNIFIED or key not in data["unified_only"]:
-            mirror.set_default(key, value, key)
+    values = {key: entry.value for key, entry in written.items()}
+    for key in table:
+        if not key.startswith(prefixes) and key not in _BACKEND_KEYS and "/" not in key:
+            mirror.set_default(key, table.resolved_default(key, values), key)
     if trainer == UNIFIED:
-        _mirror_unified(mirror, written)
+        _mirror_unified(mirror, written, table)
     return mirror
 
 
@@ -184,34 +186,35 @@ def _note_conflict(mirror: _Mirror, own: Entry, native: Entry | None) -> None:
         mirror.lints.append(Lint("shared-key-conflict", text, native.file, native.line, "warning", fix))
 
 
-def _mirror_unified(mirror: _Mirror, written: Mapping[str, Entry]) -> None:
+def _mirror_unified(mirror: _Mirror, written: Mapping[str, Entry], table: KeyTable) -> None:
     """Defaults of the unified trainer, and the settings of verl that it computes."""
-    data = adapter_data("rllm")
     asynchronous = _value(written, "rllm.async_training.enable", False) is True
     if (clip := written.get("rllm.algorithm.eps_clip")) is not None:
         mirror.given[_CLIP_LOW] = replace(clip, key=_CLIP_LOW, op="++")
         mirror.renamed[_CLIP_LOW] = clip.key
     elif (low := mirror.given.get(_CLIP_LOW)) is not None:
         mirror.given.setdefault(_CLIP, low)
-    for own, native in data["shared"].items():
-        if (value := data["defaults"].get(own)) is not None:
-            mirror.set_default(native, value, own)
+    values = {key: entry.value for key, entry in written.items()}
+    for own, native in adapter_data("rllm")["shared"].items():
+        default = table.resolved_default(own, values)
+        if default is not MISSING and default is not None:  # null leaves verl's own default
+            mirror.set_default(native, default, own)
     for native in (_CLIP_LOW, "actor_rollout_ref.actor.clip_ratio_high"):
         mirror.set_default(native, mirror.given[_CLIP].value, "rllm.algorithm.eps_clip")
     beta = mirror.given["actor_rollout_ref.actor.kl_loss_coef"].value
     on = beta > 0 if isinstance(beta, int | float) else Unresolved("", ("rllm.algorithm.kl_beta",))
     mirror.set_default(_KL_LOSS, on, "rllm.algorithm.kl_beta")
-    _mirror_placement(mirror, written, asynchronous)
+    _mirror_placement(mirror, written, table, asynchronous)
 
 
-def _mirror_placement(mirror: _Mirror, written: Mapping[str, Entry], asynchronous: bool) -> None:
+def _mirror_placement(mirror: _Mirror, written: Mapping[str, Entry], table: KeyTable, asynchronous: bool) -> None:
     """Colocated training forces the naive weight transfer; asynchronous training nccl and its own batch sizes."""
     transfer = mirror.given.get(_SYNC_BACKEND)
     switch, mini = "rllm.async_training.enable", "rllm.async_training.mini_batch_size"
     if not asynchronous:
         mirror.force(_SYNC_BACKEND, "naive", switch)
         return
-    mirror.force(_MINI_BATCH, _value(written, mini, adapter_data("rllm")["own_defaults"]["async_mini_batch"]), mini)
+    mirror.force(_MINI_BATCH, _value(written, mini, table.default(mini)), mini)
     mirror.force("data.train_batch_size", 1, switch)
     if transfer is None or transfer.value == "naive":
         mirror.force(_SYNC_BACKEND, "nccl", switch)
@@ -244,7 +247,7 @@ def _relabel(run: RunConfig, mirror: _Mirror, label: str) -> None:
     run.keys = {name: shared.get(key, key) if key not in run.native else key for name, key in run.keys.items()}
 
 
-def _judge_without_version(run: RunConfig, pin: str) -> None:
+def _judge_without_version(run: RunConfig, pin: str | None) -> None:
     """Without a stated version only keys that no verl release knows are reported."""
     table = load("verl", ["ppo_trainer", "ppo_megatron_trainer"], pin)
     run.unknown_keys = [
@@ -268,37 +271,47 @@ def _forget_shared(run: RunConfig) -> None:
 # -- hosted backends and rLLM's own settings --
 
 
-def _hosted(parts: list[Part], entries: list[Entry], options: Options, backend: str, trainer: str) -> RunConfig:
+def _hosted(
+    parts: list[Part], entries: list[Entry], options: Options, backend: str, trainer: str, table: KeyTable
+) -> RunConfig:
     run = start_run("rllm", parts, options)
     run.native = explicit_settings(entries, run.lints)
-    data = adapter_data("rllm")
-    if "rllm" not in options.versions:
-        run.notes.append(f"no rllm version given: {data['newest']} is assumed")
-    own = data["hosted_defaults"][backend]
-    label = _version_label(trainer, options.versions.get("rllm"))
-    for name, keys in data["hosted"].items():
-        base = next((data["defaults"][key] for key in keys if key in data["defaults"]), None)
-        _set_own(run, name, keys, own.get(name, base), label, known=trainer == UNIFIED)
+    run.notes += [table.note] if table.note else []
+    _fill_own(run, adapter_data("rllm")["hosted"], trainer, table)
     run.derive("rollout_engine", backend, "the hosted backend generates", "rllm/backend")
     run.derive("use_critic", False, "rLLM's estimators have no critic", run.key_of("adv_estimator"))
     derive_moe(run)
     return run
 
 
-def _own_settings(run: RunConfig, trainer: str) -> None:
-    data = adapter_data("rllm")
-    label = _version_label(trainer, run.versions.get("rllm"))
-    for name, keys in data["fields"].items():
-        everywhere = name in data["in_both_trainers"]
-        if trainer != LEGACY or everywhere:
-            _set_own(run, name, keys, data["own_defaults"][name], label, known=trainer == UNIFIED or everywhere)
+def _fill_own(run: RunConfig, fields: Mapping[str, list[str]], trainer: str, table: KeyTable) -> None:
+    """Fields from the user's settings, else from the defaults of rLLM's own file; open when the trainer is not known.
+
+    The first key of a field with a value wins, as `rllm.*` does over the backend's own name.
+    """
+    explicit = {key: setting.value for key, setting in run.native.items()}
+    for name, keys in fields.items():
+        has = [key for key in keys if table.exists(key)]
+        written = next((run.native[key] for key in keys if key in run.native), None)
+        if written is not None:
+            run.keys[name] = written.key
+            run.set_explicit_like(name, written, written.value)
+        elif has:
+            run.keys[name] = has[0]
+            value = table.resolved_default(has[0], explicit)
+            if value is not MISSING:
+                run.settings[name] = Setting(name, has[0], value, DEFAULT, version=f"rLLM {table.version}")
+        elif not trainer:
+            run.keys[name] = keys[0]
 
 
-def _set_own(run: RunConfig, name: str, keys: list[str], default: Any, label: str, known: bool) -> None:
-    """A field from the user's setting, else from rLLM's default where the trainer is known to have it."""
-    written = next((run.native[key] for key in keys if key in run.native), None)
-    run.keys[name] = written.key if written is not None else keys[0]
-    if written is not None:
-        run.set_explicit_like(name, written, written.value)
-    elif known:
-        run.settings[name] = Setting(name, keys[0], default, DEFAULT, version=label)
+def _judge_own_keys(run: RunConfig, entries: Iterable[Entry], table: KeyTable, backend: str, certain: bool) -> None:
+    """Keys of rLLM's own sections that Hydra refuses; without trainer and version only those that no release has."""
+    sections = tuple(adapter_data("rllm")["own_prefixes"]) if backend in _HOSTED else ("rllm.",)
+    for entry in entries:
+        if entry.op or not entry.key.startswith(sections) or entry.key in _BACKEND_KEYS or table.known(entry.key):
+            continue
+        if certain or table.lifecycle(entry.key) is None:
+            reason = table.explain_unknown(entry.key)
+            meant = list(reason.did_you_mean)
+            run.unknown_keys.append(UnknownKey(entry.key, entry.file, entry.line, meant, reason.note, certain))
