@@ -21,6 +21,7 @@ from .verl_common import (
     by_generation,
     default_note,
     generations,
+    gpus,
     largest_divisor,
     next_multiple,
     number,
@@ -46,7 +47,7 @@ def train_batch_divides(run: RunConfig) -> Outcome:
     prompts, group, world = (number(run, name) for name in ("train_batch_prompts", "group_size", "world_size"))
     if run.value("use_dynamic_bsz") or not prompts or not group or not world:
         return NOT_APPLICABLE
-    divisor, meaning = world, f"{world} GPUs"
+    divisor, meaning = world, gpus(world)
     if run.value("sharding_backend") == "megatron":
         count, micro = ranks(run), whole(run.value("micro_batch_per_gpu"))
         if not count or not micro:

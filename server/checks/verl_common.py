@@ -96,3 +96,16 @@ def next_multiple(size: int, step: int) -> int:
 def largest_divisor(size: int, at_most: int) -> int:
     """The largest divisor of `size` that is not above `at_most`."""
     return next((part for part in range(min(at_most, size), 0, -1) if size % part == 0), 1)
+
+
+def head_divisor(size: int, at_most: int) -> int:
+    """The largest power of two that divides `size` and is not above `at_most`: attention heads divide by it, too."""
+    power = 1
+    while size % (power * 2) == 0 and power * 2 <= at_most:
+        power *= 2
+    return power
+
+
+def gpus(count: int) -> str:
+    """ "1 GPU", "8 GPUs"."""
+    return f"{count} GPU" if count == 1 else f"{count} GPUs"

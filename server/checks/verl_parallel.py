@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..configs.adapters.common import product
 from ..configs.run_config import RunConfig
 from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome
-from .verl_common import largest_divisor, number, open_question, rollout_has_own_gpus
+from .verl_common import gpus, head_divisor, largest_divisor, number, open_question, rollout_has_own_gpus
 
 
 def rollout_parallel_divides(run: RunConfig) -> Outcome:
@@ -25,11 +25,11 @@ def rollout_parallel_divides(run: RunConfig) -> Outcome:
         return PASS
     rest = size // tensor
     shown = f"{{rollout_tensor_parallel.key}}={tensor}" + (f" x {rest}" if rest > 1 else "")
-    edits = {"rollout_tensor_parallel": largest_divisor(world // rest, tensor)} if world % rest == 0 else {}
+    edits = {"rollout_tensor_parallel": head_divisor(world // rest, tensor)} if world % rest == 0 else {}
     fix = f"Set {{rollout_tensor_parallel.key}}={edits['rollout_tensor_parallel']}." if edits else (
         f"Make tensor x data x pipeline parallel size a divisor of {world}."
     )  # fmt: skip
-    text = f"{shown} is the size of one rollout engine, which does not divide {world} GPUs; verl stops at start-up."
+    text = f"{shown} is the size of one rollout engine, which does not divide {gpus(world)}; verl stops at start-up."
     return Hit("rollout_tensor_parallel", text, fix, dict(edits))
 
 
@@ -44,10 +44,10 @@ def sequence_parallel_divides(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE
     if world % size == 0:
         return PASS
-    better = largest_divisor(world, size)
+    better = head_divisor(world, size)
     return Hit(
         "sequence_parallel",
-        f"{{sequence_parallel.key}}={size} does not divide {world} GPUs; the device mesh cannot be built.",
+        f"{{sequence_parallel.key}}={size} does not divide {gpus(world)}; the device mesh cannot be built.",
         f"Set {{sequence_parallel.key}}={better}.",
         {"sequence_parallel": better},
     )
@@ -65,7 +65,7 @@ def megatron_parallel_divides(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE
     if world % dense:
         shown = " x ".join(f"{{{name}.key}}={{{name}}}" for name in sizes)
-        text = f"{shown} = {dense} does not divide {world} GPUs; Megatron cannot build its groups."
+        text = f"{shown} = {dense} does not divide {gpus(world)}; Megatron cannot build its groups."
         return Hit("tensor_parallel", text, f"Choose sizes whose product divides {world}.")
     return _expert_grid_divides(run, world)
 
@@ -82,7 +82,7 @@ def _expert_grid_divides(run: RunConfig, world: int) -> Outcome:
     note = ""
     if width == "tensor_parallel":
         note = " (expert_tensor_parallel_size unset takes the tensor parallel size)"
-    text = f"{shown} = {grid}{note} does not divide {world} GPUs; Megatron cannot build its expert groups."
+    text = f"{shown} = {grid}{note} does not divide {gpus(world)}; Megatron cannot build its expert groups."
     return Hit("expert_parallel", text, f"Choose an expert grid whose size divides {world}.")
 
 
@@ -100,7 +100,7 @@ def fsdp_size_divides(run: RunConfig) -> Outcome:
     better = largest_divisor(world, size)
     return Hit(
         "fsdp_size",
-        f"{{fsdp_size.key}}={size} does not divide {world} GPUs; the device mesh cannot be built.",
+        f"{{fsdp_size.key}}={size} does not divide {gpus(world)}; the device mesh cannot be built.",
         f"Set {{fsdp_size.key}}={better}, or -1 to shard over all GPUs.",
         {"fsdp_size": better},
     )

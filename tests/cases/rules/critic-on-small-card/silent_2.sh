@@ -1,0 +1,10 @@
+# grpo-guard-test: --version verl=0.9.0 --gpu H100
+python3 -m verl.trainer.main_ppo \
+    actor_rollout_ref.rollout.name=vllm \
+    data.train_batch_size=256 \
+    actor_rollout_ref.actor.ppo_mini_batch_size=64 \
+    actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 \
+    actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=8 \
+    critic.ppo_micro_batch_size_per_gpu=4 \
+    algorithm.adv_estimator=gae \
+    actor_rollout_ref.rollout.n=1
