@@ -1,4 +1,4 @@
-# grpo-guard-test: --version verl=0.7.1
+# grpo-guard-test: --version verl=0.9.1
 python3 -m verl.trainer.main_ppo \
     algorithm.adv_estimator=grpo \
     actor_rollout_ref.rollout.name=vllm \
@@ -7,5 +7,5 @@ python3 -m verl.trainer.main_ppo \
     actor_rollout_ref.actor.ppo_mini_batch_size=64 \
     actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 \
     actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=8 \
-    actor_rollout_ref.actor.strategy=megatron \
-    actor_rollout_ref.actor.grad_clip=0.5
+    actor_rollout_ref.actor.strategy=fsdp2 \
+    actor_rollout_ref.actor.grad_clip=0.1
