@@ -106,6 +106,7 @@ class Script:
     takes_arguments: bool = False  # "$@", "$*" or "$1" reaches a launch
     sources: list[str] = field(default_factory=list)  # files followed by `source`
     env: dict[str, Word] = field(default_factory=dict)  # exported at the end of the script
+    flags: dict[str, list[Word]] = field(default_factory=dict)  # variables that hold three or more `--flags`
 
     @property
     def launches(self) -> Sequence[Command]:

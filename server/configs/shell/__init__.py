@@ -46,7 +46,7 @@ def read_script(
     ready = cleaned(text)
     given = variables or {}
     script = interpret(ready, path, folder=folder, variables=given, arguments=arguments)
-    if not script.launches:
+    if not script.launches and not any(lint.rule == "shell-limit" for lint in script.lints):
         # The launch may stand behind a condition that was taken as false, or behind a guarded `exit`.
         other = interpret(ready, path, folder=folder, variables=given, arguments=arguments, seek_launch=True)
         if other.launches:

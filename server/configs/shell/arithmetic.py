@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 _TOKEN = re.compile(
@@ -147,9 +148,9 @@ class _Evaluation:
             self.at += 1
             higher = level + 1
             if op == "||":
-                left = int(bool(left) | bool(self._skippable(lambda low=higher: self._climb(low), left == 0)))
+                left = int(bool(left) | bool(self._skippable(partial(self._climb, higher), left == 0)))
             elif op == "&&":
-                left = int(bool(left) & bool(self._skippable(lambda low=higher: self._climb(low), left != 0)))
+                left = int(bool(left) & bool(self._skippable(partial(self._climb, higher), left != 0)))
             else:
                 left = self._binary(op, left, self._climb(higher))
         return left
@@ -228,7 +229,7 @@ class _Evaluation:
         return evaluate(text, self.names, self.depth + 1)
 
 
-_PLAIN_OPERATIONS = {
+_PLAIN_OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "&": lambda a, b: a & b,
     "|": lambda a, b: a | b, "^": lambda a, b: a ^ b, "==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b),
     "<": lambda a, b: int(a < b), ">": lambda a, b: int(a > b), "<=": lambda a, b: int(a <= b),

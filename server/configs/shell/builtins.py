@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import arithmetic, filters, patterns
+from .launches import word_set
 from .pieces import EMPTY, Field, Piece, Value, is_known, join, names_of, text_of
 from .printing import backslashes, formatted
 from .state import FAILED, OK, ShellFlow, Status, Variable
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from .evaluator import Interpreter
 
 # Programs that print nothing worth knowing: they do not make a command substitution unknown.
-SILENT = frozenset(
-    ["mkdir", "rm", "rmdir", "touch", "sleep", "cp", "mv", "chmod", "chown", "ln", "kill", "pkill", "killall", "ulimit", "umask", "wait", "sync", "export"]
+SILENT = word_set(
+    """
+    mkdir rm rmdir touch sleep cp mv chmod chown ln kill pkill killall ulimit umask wait sync export
+    """
 )
 
 
@@ -114,9 +117,9 @@ def _printf(shell: Interpreter, call: Call) -> Status:
         base, _, index = target.partition("[")
         value = printed if printed is not None else (Piece(f"${{{base}}}", shell.line, shell.file, names or (base,)),)
         if index:
-            shell.assign_item(base, index.rstrip("]"), value)
+            shell.variables.assign_item(base, index.rstrip("]"), value)
         else:
-            shell.assign(base, value)
+            shell.variables.assign(base, value)
     elif printed is None:
         emit_unknown(shell, names)
     else:
@@ -247,18 +250,6 @@ def _filter(shell: Interpreter, call: Call) -> Status:
 # --- variables --------------------------------------------------------------------------------------------------
 
 
-def push_locals(shell: Interpreter) -> None:
-    shell.frames.append({})
-
-
-def pop_locals(shell: Interpreter) -> None:
-    for name, variable in shell.frames.pop().items():
-        if variable is None:
-            shell.state.variables.pop(name, None)
-        else:
-            shell.state.variables[name] = variable
-
-
 def _declare(shell: Interpreter, call: Call) -> Status:
     name = text_of(call.fields[0].value)
     options = "".join(text[1:] for text in call.texts if re.fullmatch(r"-[A-Za-z]+", text))
@@ -276,15 +267,15 @@ def _declare(shell: Interpreter, call: Call) -> Status:
             continue
         _prepare(shell, base, options, local, bare=not equals)
         if equals:
-            shell.assign(base, behind(field.value, len(base) + 1), line=field.line)
+            shell.variables.assign(base, behind(field.value, len(base) + 1), line=field.line)
         if exports:
-            shell.export(base)
+            shell.variables.export(base)
         elif name == "export":
-            shell.export(base, False)
+            shell.variables.export(base, False)
     for assignment in call.declared:
         _prepare(shell, assignment.name, options, local, bare=False)
         shell.line = assignment.line
-        shell.apply(assignment, exported=exports)
+        shell.variables.apply(assignment, exported=exports)
     return OK
 
 
@@ -303,8 +294,8 @@ def behind(value: Value, count: int) -> Value:
 def _prepare(shell: Interpreter, name: str, options: str, local: bool, *, bare: bool) -> None:
     """Hide the outer variable of a function, and set the kind that the options ask for."""
     variables = shell.state.variables
-    if local and shell.frames and name not in shell.frames[-1]:
-        shell.frames[-1][name] = variables.get(name)
+    if local and shell.variables.frames and name not in shell.variables.frames[-1]:
+        shell.variables.hide(name)
         if bare:
             variables[name] = Variable(present=False, line=shell.line, file=shell.file)
     old = variables.get(name)
@@ -320,7 +311,7 @@ def _unset(shell: Interpreter, call: Call) -> Status:
         if text == "-f":
             break
         if re.fullmatch(r"[A-Za-z_]\w*", text):
-            shell.unset(text)
+            shell.variables.unset(text)
         elif (found := re.fullmatch(r"([A-Za-z_]\w*)\[(.+)\]", text)) is not None:
             variable = shell.state.variables.get(found[1])
             if variable is not None and variable.items is not None:
@@ -365,20 +356,20 @@ def _read(shell: Interpreter, call: Call) -> Status:
     if given is None:
         if array:
             hole = (Piece(f"${{{array}[@]}}", shell.line, shell.file, (array,)),)
-            shell.assign_array(array, [Field(hole, shell.line, shell.file, True)])
+            shell.variables.assign_array(array, [Field(hole, shell.line, shell.file, True)])
         for name in names:
-            shell.assign(name, (Piece(f"${{{name}}}", shell.line, shell.file, (name,)),))
+            shell.variables.assign(name, (Piece(f"${{{name}}}", shell.line, shell.file, (name,)),))
         return Status(None, tuple(names) or (array,)) if names or array else OK
     line, rest = _taken(given, delimiter)
     if not line and not rest:
         for name in names:
-            shell.assign(name, EMPTY)
+            shell.variables.assign(name, EMPTY)
         return FAILED
     shell.state.input = rest
     line = _without_end(line, delimiter)
     if array:
         fields = shell.expander.split(line)
-        shell.assign_array(array, fields)
+        shell.variables.assign_array(array, fields)
         return OK
     _share(shell, names or ["REPLY"], line)
     return OK
@@ -428,19 +419,19 @@ def _share(shell: Interpreter, names: Sequence[str], line: Value) -> None:
     blanks = "".join(char for char in shell.expander.separator() if char in " \t\n")
     line = _stripped(line, blanks)
     if len(names) == 1:
-        shell.assign(names[0], line)
+        shell.variables.assign(names[0], line)
         return
     if not is_known(line):
         for name in names:
-            shell.assign(name, (Piece(f"${{{name}}}", shell.line, shell.file, names_of(line)),))
+            shell.variables.assign(name, (Piece(f"${{{name}}}", shell.line, shell.file, names_of(line)),))
         return
     fields = shell.expander.split(line)
     for number, name in enumerate(names):
         if number < len(names) - 1:
-            shell.assign(name, fields[number].value if number < len(fields) else EMPTY)
+            shell.variables.assign(name, fields[number].value if number < len(fields) else EMPTY)
         else:
             separator = " " if blanks else shell.expander.separator()[:1]
-            shell.assign(name, join([field.value for field in fields[number:]], separator))
+            shell.variables.assign(name, join([field.value for field in fields[number:]], separator))
 
 
 def _stripped(value: Value, blanks: str) -> Value:
@@ -459,12 +450,12 @@ def _mapfile(shell: Interpreter, call: Call) -> Status:
     given = shell.state.input
     if given is None or not is_known(given):
         hole = (Piece(f"${{{name}[@]}}", shell.line, shell.file, names_of(given or EMPTY) or (name,)),)
-        shell.assign_array(name, [Field(hole, shell.line, shell.file, True)])
+        shell.variables.assign_array(name, [Field(hole, shell.line, shell.file, True)])
         return OK
     lines = text_of(given).splitlines(keepends=not any(text.startswith("-t") for text in call.texts))
     shell.charge(len(lines))
     fields = [Field((Piece(text, shell.line, shell.file),) if text else (), shell.line, shell.file) for text in lines]
-    shell.assign_array(name, fields)
+    shell.variables.assign_array(name, fields)
     return OK
 
 
@@ -479,16 +470,16 @@ def _getopts(shell: Interpreter, call: Call) -> Status:
     positional = shell.state.positional
     text = text_of(positional[at - 1].value) if at <= len(positional) else ""
     if len(text) != 2 or text[0] != "-" or text == "--":
-        shell.assign(name, (Piece("?", shell.line, shell.file),))
+        shell.variables.assign(name, (Piece("?", shell.line, shell.file),))
         return FAILED
     letter = text[1]
     found = options.find(letter)
     at += 1
     if found >= 0 and options[found + 1 : found + 2] == ":" and at <= len(positional):
-        shell.assign("OPTARG", positional[at - 1].value)
+        shell.variables.assign("OPTARG", positional[at - 1].value)
         at += 1
-    shell.assign(name, (Piece(letter if found >= 0 else "?", shell.line, shell.file),))
-    shell.assign("OPTIND", (Piece(str(at), shell.line, shell.file),))
+    shell.variables.assign(name, (Piece(letter if found >= 0 else "?", shell.line, shell.file),))
+    shell.variables.assign("OPTIND", (Piece(str(at), shell.line, shell.file),))
     return OK
 
 
@@ -523,7 +514,7 @@ def _source(shell: Interpreter, call: Call) -> Status:
 
 
 def _eval(shell: Interpreter, call: Call) -> Status:
-    return shell.run_inline(join([field.value for field in call.arguments], " "))
+    return shell.run_value(join([field.value for field in call.arguments], " "))
 
 
 def _nothing(shell: Interpreter, call: Call) -> Status:

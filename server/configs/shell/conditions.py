@@ -91,9 +91,10 @@ class Tester:
 
     def _operand(self, word: WordNode) -> Value:
         """The value of an operand; a name that was never set stays a hole without a lint."""
-        if len(word.parts) == 1 and type(part := word.parts[0]) is Parameter and not part.op and not part.all_items:
-            if not part.indirect and self.expander.lookup(part)[0] is None and not part.length:
-                return (Piece(f"${{{part.name}}}", part.line, self.expander.shell.file, (part.name,)),)
+        part = word.parts[0] if len(word.parts) == 1 else None
+        plain = type(part) is Parameter and not (part.op or part.all_items or part.indirect or part.length)
+        if plain and type(part) is Parameter and self.expander.lookup(part)[0] is None:
+            return (Piece(f"${{{part.name}}}", part.line, self.expander.shell.file, (part.name,)),)
         return self.expander.value(word)
 
     def fields(self, word: WordNode) -> list[Field]:
@@ -153,18 +154,16 @@ class Tester:
         if not is_known(value) or not is_known(tuple(whole)):
             return Status(None, names_of(value) + names_of(tuple(whole)))
         expression, text = "".join(pieces), text_of(value)
-        found = _search(expression, text)
-        if found is None:
+        groups = _search(expression, text)
+        if groups is None:
             return Status(None, (f"=~ {expression}",))
-        groups = found.groups(default="") if found else ()
-        matched = ((found.group(), *groups) if found else ()) if found else ()
         line, file = word.line, self.expander.shell.file
         items: dict[int | str, Field] = {
             number: Field((Piece(group, line, file),) if group else (), line, file)
-            for number, group in enumerate(matched)
+            for number, group in enumerate(groups)
         }
         self.expander.shell.state.variables["BASH_REMATCH"] = Variable(items=items, line=line, file=file)
-        return OK if found else FAILED
+        return OK if groups else FAILED
 
     def _expression(self, value: Value) -> int | None:
         try:
@@ -307,17 +306,18 @@ def _cannot_be_equal(left: Value, right: Value) -> bool:
     return False
 
 
-def _search(expression: str, text: str) -> re.Match[str] | bool | None:
-    """Match, False, or None when the expression could be slow or is not understood."""
+def _search(expression: str, text: str) -> tuple[str, ...] | None:
+    """(match, group 1 ...), () without a match, None when the expression could be slow or is not understood."""
     if len(text) > _MAX_REGEX_TEXT or len(expression) > _MAX_REGEX_TEXT:
         return None
     if len(_QUANTIFIER.findall(expression)) > 3 or _REPEATED_GROUP.search(expression):
         return None
     expression = re.sub(r"\[\[:(\w+):\]", lambda found: "[" + _CLASSES.get(found.group(1), "\\w"), expression)
     try:
-        return re.search(expression, text) or False
+        found = re.search(expression, text)
     except re.error:
         return None
+    return (found.group(), *found.groups(default="")) if found else ()
 
 
 _CLASSES = {"digit": "0-9", "alpha": "a-zA-Z", "alnum": "a-zA-Z0-9", "space": r"\s", "upper": "A-Z", "lower": "a-z"}

@@ -30,6 +30,7 @@ from .syntax import (
     Parameter,
     Part,
     Placeholder,
+    ProcessSubstitution,
     WordNode,
 )
 
@@ -107,8 +108,9 @@ class Expander:
             return self.arithmetic(part.expression, part.raw, part.line)
         if type(part) is Literal:
             return (Piece(part.text, part.line, self.shell.file),)
+        assert isinstance(part, Placeholder | ProcessSubstitution)
         raw = shortened(part.raw)
-        name = raw[1:-1].strip() if type(part) is Placeholder and raw.startswith("<") else raw
+        name = raw[1:-1].strip() if raw.startswith("<") else raw
         return (Piece(raw, part.line, self.shell.file, (name,)),)
 
     def separator(self) -> str:
@@ -153,7 +155,9 @@ class Expander:
             self._forget_assigned(text)
             return None, unknown.names
         except arithmetic.ArithmeticFault as fault:
-            self.shell.note_arithmetic(str(fault), line)
+            self.shell.report.lint(
+                "shell-syntax", f"arithmetic that bash rejects: {fault}", self.shell.file, line or self.shell.line
+            )
             return None, ()
 
     def index_number(self, text: str, items: Mapping[int | str, Field]) -> int | None:
@@ -174,7 +178,7 @@ class Expander:
         """An expression that could not be evaluated may still have assigned something."""
         for name in re.findall(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%]?=(?!=))", text):
             hole = (Piece(f"${{{name}}}", 0, self.shell.file, (name,)),)
-            self.shell.assign(name, hole)
+            self.shell.variables.assign(name, hole)
 
     def number_text(self, name: str) -> str:
         base, _, index = name.partition("[")
@@ -195,9 +199,9 @@ class Expander:
         base, _, index = name.partition("[")
         value: Value = (Piece(str(number), self.shell.line, self.shell.file),)
         if index:
-            self.shell.assign_item(base, index.rstrip("]"), value)
+            self.shell.variables.assign_item(base, index.rstrip("]"), value)
         else:
-            self.shell.assign(base, value)
+            self.shell.variables.assign(base, value)
 
     def item(self, variable: Variable, index: str) -> Value | None:
         """One item of an array by the text of its index; None when the index or the item is not decided."""
@@ -281,7 +285,7 @@ class Expander:
         variable = self.shell.state.variables.get(part.name)
         if variable is None or variable.items is None:
             return []
-        keys = list(variable.items) if variable.keyed else sorted(variable.items)  # type: ignore[type-var]
+        keys = list(variable.items) if variable.keyed else sorted(variable.items, key=str)
         if any(field.spread for field in variable.items.values()):
             hole = (Piece(shortened(part.raw), part.line, self.shell.file, (part.name,)),)
             return [Field(hole, part.line, self.shell.file, True)]
@@ -345,7 +349,7 @@ class Expander:
         present, value = self.lookup(part)
         target = text_of(value)
         if present and is_known(value) and re.fullmatch(r"[A-Za-z_]\w*|\d+", target):
-            return self.parameter(part._replace(name=target, indirect=False, index=None))
+            return self.parameter(part._replace(name=target, indirect=False, subscript=None))
         return self._hole(part, names_of(value) or (part.name,))
 
     def lookup(self, part: Parameter) -> tuple[bool | None, Value]:
@@ -355,9 +359,9 @@ class Expander:
         if variable is not None:
             if not variable.present:
                 return False, EMPTY
-            if part.index is None:
+            if part.subscript is None:
                 return bool(variable.items is None or variable.items), variable.scalar()
-            index = self.value(part.index)
+            index = self.value(part.subscript)
             found = self.item(variable, text_of(index)) if is_known(index) else None
             if found is None:
                 names = names_of(index) + tuple(name for field in variable.fields() for name in names_of(field.value))
@@ -393,7 +397,7 @@ class Expander:
         return False, EMPTY
 
     def _script_path(self, part: Parameter) -> Value:
-        index = text_of(self.value(part.index)) if part.index is not None else "0"
+        index = text_of(self.value(part.subscript)) if part.subscript is not None else "0"
         path = self.shell.source_path(index if part.name == "BASH_SOURCE" else "-1")
         if path is None:
             return self._hole(part._replace(raw=f"${{{part.name}}}"), (part.name,))
@@ -428,11 +432,11 @@ class Expander:
             return value
         if op[-1] == "?":
             message = text_of(self.value(part.argument)) or "parameter null or not set"
-            self.shell.note_required(part.name, message, part.line)
+            self.shell.report.required(part.name, message, self.shell.file, part.line)
             return self._hole(part._replace(raw=f"${{{part.name}}}"), (part.name,))
         default = self.value(part.argument)
         if op[-1] == "=":
-            self.shell.assign(part.name, default)
+            self.shell.variables.assign(part.name, default)
         return default
 
     def _substring(self, part: Parameter, value: Value) -> Value:

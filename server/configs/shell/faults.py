@@ -36,11 +36,13 @@ def report_syntax(shell: Interpreter, parser: Parser) -> None:
     """What the parser noticed, as lints."""
     for fault in parser.faults:
         rule = "shell-limit" if fault.limit else "shell-syntax"
-        shell.lint(rule, f"cannot be read as shell: {fault.message}", fault.line, "warning" if fault.limit else "error")
+        severity = "warning" if fault.limit else "error"
+        shell.report.lint(rule, f"cannot be read as shell: {fault.message}", shell.file, fault.line, severity)
     for line in parser.glued:
-        shell.lint(
+        shell.report.lint(
             "shell-glued-arguments",
             "the next line starts at its first column, so its first word becomes part of the word in front of `\\`",
+            shell.file,
             line,
             "error",
             "put a blank before the backslash",
@@ -53,9 +55,10 @@ def broken_continuation(shell: Interpreter, line: int, words: Sequence[Word]) ->
     count = len(words)
     lost = f"{count} argument{'s' if count != 1 else ''} from line {line} on never reach the command"
     first = words[0].text if len(words[0].text) <= 60 else words[0].text[:59] + "…"
-    shell.lint(
+    shell.report.lint(
         "shell-broken-continuation",
         f"{lost} (first: {first}): {found.why} in line {found.line} ends it",
+        shell.file,
         line,
         "error",
         found.fix,

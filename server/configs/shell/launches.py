@@ -12,9 +12,20 @@ from typing import NamedTuple
 
 from ..values import Word
 
+
+def word_set(text: str) -> frozenset[str]:
+    """A table of names, written as plain words."""
+    return frozenset(text.split())
+
+
 # Python modules and scripts that start training or serve rollouts: a name matches as a whole dotted or path part.
-TRAINER_NAMES = frozenset(
-    ["verl", "openrlhf", "trl", "swift", "llamafactory", "axolotl", "slime", "skyrl", "skyrl_train", "rllm", "areal", "prime_rl", "nemo_rl", "roll", "miles", "lmdeploy", "mindspeed_rl", "easyr1", "megatron", "main_ppo", "main_dapo", "main_grpo", "run_grpo", "grpo", "run_ppo", "train_grpo", "train_ppo", "train_ppo_ray", "train_dapo", "train_rl", "pretrain_gpt", "train_rl", "launch_server", "api_server", "vllm-serve", "launch_router", "grpo_trainer", "train_async"]
+TRAINER_NAMES = word_set(
+    """
+    verl openrlhf trl swift llamafactory axolotl slime skyrl skyrl_train rllm areal prime_rl nemo_rl roll miles
+    lmdeploy mindspeed_rl easyr1 megatron main_ppo main_dapo main_grpo run_grpo grpo run_ppo train_grpo train_ppo
+    train_ppo_ray train_dapo train_rl pretrain_gpt launch_server api_server vllm-serve launch_router
+    grpo_trainer train_async
+    """
 )
 # The same for file and module names by their beginning.
 TRAINER_PREFIXES = ("train", "grpo", "run_grpo", "main_", "finetune", "fully_async")
@@ -47,7 +58,86 @@ LAUNCHERS: dict[str, frozenset[str] | None] = {
 UV_SCRIPTS = frozenset({"rl", "trainer", "orchestrator", "inference", "sft", "train"})
 # Programs that print or process text: their arguments may look like overrides and are none.
 NEVER = frozenset(
-    ["echo", "printf", "cat", "tee", "grep", "egrep", "sed", "awk", "export", "cd", "mkdir", "rm", "cp", "mv", "ls", "sleep", "kill", "pkill", "killall", "test", "[", ":", "true", "false", "source", ".", "read", "wait", "trap", "pip", "pip3", "apt", "apt-get", "git", "curl", "wget", "ray", "huggingface-cli", "hf", "wandb", "find", "chmod", "chown", "ln", "tar", "touch", "head", "tail", "sort", "uniq", "wc", "tr", "cut", "date", "hostname", "scontrol", "squeue", "sbatch", "salloc", "scancel", "nvidia-smi", "npu-smi", "modelscope", "docker", "podman", "make", "cmake", "conda", "ssh", "scp", "rsync", "jq", "which", "command", "type", "ulimit", "unset", "set"]
+    [
+        "echo",
+        "printf",
+        "cat",
+        "tee",
+        "grep",
+        "egrep",
+        "sed",
+        "awk",
+        "export",
+        "cd",
+        "mkdir",
+        "rm",
+        "cp",
+        "mv",
+        "ls",
+        "sleep",
+        "kill",
+        "pkill",
+        "killall",
+        "test",
+        "[",
+        ":",
+        "true",
+        "false",
+        "source",
+        ".",
+        "read",
+        "wait",
+        "trap",
+        "pip",
+        "pip3",
+        "apt",
+        "apt-get",
+        "git",
+        "curl",
+        "wget",
+        "ray",
+        "huggingface-cli",
+        "hf",
+        "wandb",
+        "find",
+        "chmod",
+        "chown",
+        "ln",
+        "tar",
+        "touch",
+        "head",
+        "tail",
+        "sort",
+        "uniq",
+        "wc",
+        "tr",
+        "cut",
+        "date",
+        "hostname",
+        "scontrol",
+        "squeue",
+        "sbatch",
+        "salloc",
+        "scancel",
+        "nvidia-smi",
+        "npu-smi",
+        "modelscope",
+        "docker",
+        "podman",
+        "make",
+        "cmake",
+        "conda",
+        "ssh",
+        "scp",
+        "rsync",
+        "jq",
+        "which",
+        "command",
+        "type",
+        "ulimit",
+        "unset",
+        "set",
+    ]
 )
 
 
@@ -63,7 +153,7 @@ class Wrapper(NamedTuple):
 
 
 def _wrapper(valued: str = "", arguments: int = 0, open_ended: bool = False) -> Wrapper:
-    return Wrapper(frozenset(valued.split()), arguments, open_ended)
+    return Wrapper(word_set(valued), arguments, open_ended)
 
 
 WRAPPERS: dict[str, Wrapper] = {
@@ -82,7 +172,9 @@ WRAPPERS: dict[str, Wrapper] = {
     "timeout": _wrapper("-k -s --kill-after --signal", arguments=1),
     "taskset": _wrapper("", arguments=1),
     "numactl": _wrapper("-m -N -C -i -p --membind --cpunodebind --physcpubind --interleave --preferred"),
-    "nsys": _wrapper("-t -o -s -w -f -c --trace --output --sample --capture-range --stats", arguments=1, open_ended=True),
+    "nsys": _wrapper(
+        "-t -o -s -w -f -c --trace --output --sample --capture-range --stats", arguments=1, open_ended=True
+    ),
     "py-spy": _wrapper("-o -f -d -r --output --format --duration --rate", arguments=1),
     "srun": _wrapper(
         "-A -c -C -D -e -G -i -J -m -M -n -N -o -p -q -r -t -T -w -x --account --nodes --ntasks --ntasks-per-node "
@@ -101,6 +193,7 @@ WRAPPERS: dict[str, Wrapper] = {
         "--config-file --no-extra --link-mode --index-strategy --prerelease --refresh-package",
         arguments=1,
     ),
+    "coverage": _wrapper("--source --omit --include --rcfile --data-file --context", arguments=1),
     "poetry": _wrapper("-C --directory", arguments=1),
     "pdm": _wrapper("-p", arguments=1),
     "pixi": _wrapper("-e --environment --manifest-path", arguments=1),
@@ -119,6 +212,7 @@ WRAPPERS: dict[str, Wrapper] = {
 }
 # Wrappers that do other things as well: only with these first arguments do they start a program.
 _SUBCOMMANDS = {
+    "coverage": ("run",),
     "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "pixi": ("run",), "conda": ("run",), "micromamba": ("run",),
     "ray": ("job", "submit"), "nsys": ("profile", "launch"), "py-spy": ("record",), "apptainer": ("exec", "run"),
     "singularity": ("exec", "run"), "docker": ("run", "exec"), "podman": ("run", "exec"), "kubectl": ("exec",),
@@ -150,7 +244,10 @@ def program(word: Word) -> str:
 
 def unwrap(argv: Sequence[Word]) -> Unwrapped:
     """Take off the programs that only start another one, and collect the environment they set."""
-    rest, wrapper, env, via = list(argv), [], {}, ""
+    rest = list(argv)
+    wrapper: list[Word] = []
+    env: dict[str, Word] = {}
+    via = ""
     for _ in range(_MAX_WRAPPERS):
         if not rest:
             break
@@ -171,7 +268,7 @@ def unwrap(argv: Sequence[Word]) -> Unwrapped:
         via = name
         wrapper += rest[:taken]
         rest = rest[taken:]
-        if name == "uv" and rest[0].text in ("-m", "--module"):
+        if name in ("uv", "coverage") and rest[0].text in ("-m", "--module"):
             rest[:0] = [Word("python", rest[0].line, rest[0].file)]
     return Unwrapped(rest, wrapper, env, via)
 
@@ -205,7 +302,7 @@ def _options_end(argv: Sequence[Word], wrapper: Wrapper, name: str) -> int:
         text = argv[at].text
         if text == "--":
             return at + 1
-        if name == "uv" and own and text in ("-m", "--module"):
+        if name in ("uv", "coverage") and own and text in ("-m", "--module"):
             return at
         if text.startswith("-") and len(text) > 1:
             at += 2 if text in wrapper.valued else 1
@@ -244,7 +341,11 @@ def _command_text(argv: Sequence[Word]) -> Word | None:
 
 
 # Options of `sbatch` that take a value, where it is a word of its own.
-_SBATCH_VALUED = frozenset("-A -a -c -D -d -e -G -J -N -n -o -p -q -t -w -x --account --partition --nodes --time".split())
+_SBATCH_VALUED = word_set(
+    """
+    -A -a -c -D -d -e -G -J -N -n -o -p -q -t -w -x --account --partition --nodes --time
+    """
+)
 
 
 def is_shell(word: Word) -> bool:
@@ -295,6 +396,7 @@ def runtime_environment(argv: Sequence[Word]) -> dict[str, Word]:
 
 
 def _json_word(value: str, word: Word) -> Word:
+    """One value of the JSON text, with those unknown names that stand in it."""
     return Word(value, word.line, word.file, tuple(name for name in word.unknown if name.strip("$(){}") in value))
 
 

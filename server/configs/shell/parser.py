@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from collections.abc import Sequence as Items
+from itertools import pairwise
 from typing import NamedTuple
 
 from .syntax import (
@@ -467,7 +468,7 @@ class Parser(WordReader):
         bounds.append(close)
         if len(bounds) != 4:
             raise ShellSyntax("`for ((` needs three expressions", start)
-        parts = [self.here_document(low + 1, high, True, False) for low, high in zip(bounds, bounds[1:], strict=False)]
+        parts = [self.here_document(low + 1, high, True, False) for low, high in pairwise(bounds)]
         self.pos = close + 2
         self._blanks()
         self._accept(";")

@@ -45,12 +45,14 @@ def names_of(value: Value) -> tuple[str, ...]:
 
 
 def is_known(value: Value) -> bool:
-    return all([not piece.names for piece in value])
+    if len(value) == 1:
+        return not value[0].names
+    return not any(piece.names for piece in value)
 
 
 def has_known_text(value: Value) -> bool:
     """Whether the value is certainly not empty."""
-    return any([piece.text and not piece.names for piece in value])
+    return any(piece.text and not piece.names for piece in value)
 
 
 def known(text: str, like: Value, line: int, file: str) -> Value:

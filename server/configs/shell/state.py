@@ -39,7 +39,9 @@ class Variable:
     def fields(self) -> list[Field]:
         if self.items is None:
             return [Field(self.value, self.line, self.file)] if self.present else []
-        return [self.items[key] for key in (self.items if self.keyed else sorted(self.items))]  # type: ignore[type-var]
+        if self.keyed:
+            return list(self.items.values())
+        return [self.items[key] for key in sorted(key for key in self.items if isinstance(key, int))]
 
     def same_content(self, other: Variable) -> bool:
         if self.present != other.present or (self.items is None) != (other.items is None):
@@ -115,6 +117,7 @@ class State:
     directory: str | None = None  # working directory, when it is known
     output: Output | None = None  # of the command substitution being evaluated
     input: Value | None = None  # standard input, when it is known
+    records: bool = True  # False inside a command substitution, where only launches are worth keeping
     commands: list[Command] = field(default_factory=list)
 
     def fork(self) -> State:
@@ -127,6 +130,7 @@ class State:
             self.directory,
             self.output.copy() if self.output else None,
             self.input,
+            self.records,
         )
 
     def merge(self, others: list[State], names: tuple[str, ...], line: int, file: str) -> None:

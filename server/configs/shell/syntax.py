@@ -21,7 +21,7 @@ class Literal(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """`$name` or `${name...}`: `op` is the operator ("", ":-", "##", "//", "@U" ...), `index` the text in brackets."""
+    """`$name` or `${name...}`: `op` is the operator ("", ":-", "##", "@U" ...), `subscript` the text in brackets."""
 
     name: str
     quoted: bool
@@ -30,7 +30,7 @@ class Parameter(NamedTuple):
     op: str = ""
     argument: WordNode | None = None
     second: WordNode | None = None
-    index: WordNode | None = None
+    subscript: WordNode | None = None
     all_items: str = ""  # "@" or "*" for `${a[@]}` and `${a[*]}`
     length: bool = False
     indirect: bool = False
@@ -82,7 +82,7 @@ class WordNode:
 
 
 class ArrayItem(NamedTuple):
-    index: WordNode | None
+    subscript: WordNode | None
     word: WordNode
 
 
