@@ -11,7 +11,7 @@ from .files import checked, printable
 from .values import Document, Entry, InputError, Lint
 from .yaml_text import parse_value, plain_scalar
 
-_PAIR = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=(?!=)\s*(.*?)\s*", re.DOTALL)
+_PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=(?!=)(.*)", re.DOTALL)
 _OPENING = {"[": "]", "{": "}", "(": ")"}
 _WORDS = {"true": True, "false": False, "yes": True, "no": False, "none": None, "null": None}
 _MAX_LINTS = 20
@@ -30,10 +30,10 @@ def read_pairs(text: str, path: str) -> Document | None:
     document = Document(path, "pairs", data={})
     lines: dict[str, int] = {}
     for number, part in _parts(text):
-        match = _PAIR.fullmatch(part)
+        match = _PAIR.fullmatch(part.strip())
         if match is None:
             return None
-        key, written = match[1], match[2]
+        key, written = match[1], match[2].strip()
         if key in lines and len(document.lints) < _MAX_LINTS:
             message = f"`{printable(key, 80)}` is set twice, at lines {lines[key]} and {number}; the last one counts"
             document.lints.append(Lint("duplicate-key", message, path, number, fix="delete one of the two"))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..limits import MAX_CONFIG_BYTES, MAX_DEPTH, MAX_LINE_CHARS
+from ..limits import MAX_DEPTH, MAX_LINE_CHARS
 from .files import clean, printable
 from .flat_text import typed
 from .hydra import parse_override
@@ -19,15 +19,15 @@ from .values import Document, Entry, InputError, Unresolved
 from .yaml_text import parse_value, read_yaml
 
 _MAX_NOTES = 20
-_OMISSION = re.compile(
-    r"\s*(?:#|//)?\s*[\[({<]?\s*(?:\.\.\.|…)+\s*[\])}>]?\s*[,\\]?\s*|\s*(?:```|~~~)[\w-]*\s*|\s*\\\s*"
-)
-_YAML_LINE = re.compile(r"(\s*)(-\s+)?(\"[^\"\n]+\"|'[^'\n]+'|[\w./@+$-]+)\s*:(?:\s+(.*?))?\s*,?\s*")
-_OVERRIDE = re.compile(r"(?:[-*•]\s+)?((?:\+\+?|~)?[A-Za-z_][\w./@-]*(?:\.\d+[\w.]*)*)\s*=(?!=)\s*(.*?)\s*[,;]?\s*")
+_MAX_FRAGMENT_CHARS = 500_000  # more than anybody pastes; a file has a reader of its own
+# All of these meet stripped text, so that no run of blanks can be split in several ways.
+_OMISSION = re.compile(r"(?:#|//)?\s?[\[({<]?\s?(?:\.\.\.|…)+\s?[\])}>]?\s?[,\\]?|(?:```|~~~)[\w-]*|\\")
+_YAML_LINE = re.compile(r"(-\s+)?(\"[^\"\n]+\"|'[^'\n]+'|[\w./@+$-]+)\s*:(?:\s+(.*))?")
+_OVERRIDE = re.compile(r"(?:[-*•]\s+)?((?:\+\+?|~)?[A-Za-z_][\w./@-]*)\s*=(?!=)(.*)")
 _WORD = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\s\"'\\])+|[\"'\\]")
 _FLAG = re.compile(r"--[A-Za-z][\w.-]*")
 _CALL = re.compile(r"\b[A-Za-z_]\w*\(")
-_COMMENT = re.compile(r"\s+(?:#|//)\s.*$|\s+#.*$")
+_COMMENT = re.compile(r"(?<!\s)\s+(?://\s|#).*$")
 _OPEN = {"[": 1, "{": 1, "(": 1, "]": -1, "}": -1, ")": -1}
 
 
@@ -38,10 +38,14 @@ def read_fragment(text: str, path: str) -> Document:
     text is one); flags keep their dashes in the key and a flag without value is True; placeholders (`...`, `<path>`)
     are `Unresolved`. Lines that are no setting are in the notes. Nothing is raised: text over the caps is cut.
     """
-    text = clean(text[:MAX_CONFIG_BYTES])
-    whole = _whole(text, path)
-    if whole is not None:
-        return whole
+    cut = clean(text[:_MAX_FRAGMENT_CHARS])
+    document = _whole(cut, path) or _line_by_line(cut, path)
+    if len(text) > _MAX_FRAGMENT_CHARS:
+        document.notes.append(f"only the first {_MAX_FRAGMENT_CHARS:,} characters were read")
+    return document
+
+
+def _line_by_line(text: str, path: str) -> Document:
     document = Document(path, "fragment", data={})
     _Fragment(document).read(text)
     for entry in document.entries:
@@ -51,7 +55,7 @@ def read_fragment(text: str, path: str) -> Document:
 
 def _whole(text: str, path: str) -> Document | None:
     """The text as one valid document, when it is one and shows settings."""
-    kept = "\n".join("" if _OMISSION.fullmatch(line) else line for line in text.split("\n"))
+    kept = "\n".join("" if _is_omission(line) else line for line in text.split("\n"))
     if not kept.strip():
         return None
     for read in (read_json, read_yaml) if kept.lstrip()[0] == "{" else (read_yaml,):
@@ -77,7 +81,7 @@ class _Fragment:
         for number, line in _joined(text):
             if len(line) > MAX_LINE_CHARS:
                 self._skip(number, line)
-            elif line.strip() and not _OMISSION.fullmatch(line) and not line.lstrip().startswith(("#", "//")):
+            elif line.strip() and not _is_omission(line) and not line.lstrip().startswith(("#", "//")):
                 self._line(number, line)
         if self.skipped > _MAX_NOTES:
             self.document.notes.append(f"{self.skipped - _MAX_NOTES} more lines are no settings")
@@ -136,31 +140,33 @@ class _Fragment:
         return True
 
     def _override(self, number: int, line: str) -> bool:
-        match = _OVERRIDE.fullmatch(line.strip().removeprefix("export "))
+        match = _OVERRIDE.fullmatch(line.strip().removeprefix("export ").rstrip(",; "))
         if match is None:
             return False
-        self._add_override(f"{match[1]}={match[2]}", match, number)
+        self._add_override(f"{match[1]}={match[2].strip()}", match, number)
         return True
 
     def _add_override(self, word: str, match: re.Match[str], number: int) -> None:
         override = parse_override(_unquoted(word))
-        value = _value(match[2]) if override.problem or _placeholder(match[2]) else override.value
+        written = match[2].strip()
+        value = _value(written) if override.problem or _placeholder(written) else override.value
         key = override.key or match[1].lstrip("+~")
-        self._add(key, value, number, match[2], override.op)
+        self._add(key, value, number, written, override.op)
 
     def _yaml(self, number: int, line: str) -> bool:
-        match = _YAML_LINE.fullmatch(line)
-        if match is None or (match[2] and not match[4]):
+        match = _YAML_LINE.fullmatch(line.strip().rstrip(","))
+        if match is None or (match[1] and not match[3]):
             return False
-        indent = len(match[1].expandtabs())
+        expanded = line.expandtabs()
+        indent = len(expanded) - len(expanded.lstrip())
         while self.levels and self.levels[-1][0] >= indent:
             self.levels.pop()
-        key = match[3].strip("\"'")
-        if match[4] is None:
+        key = match[2].strip("\"'")
+        if not match[3]:
             if len(self.levels) < MAX_DEPTH:
                 self.levels.append((indent, key))
             return True
-        self._add(".".join((*(name for _, name in self.levels), key)), _value(match[4]), number, match[4])
+        self._add(".".join((*(name for _, name in self.levels), key)), _value(match[3]), number, match[3])
         return True
 
     def _add(self, key: str, value: Any, line: int, text: str, op: str = "") -> None:
@@ -192,6 +198,11 @@ def _joined(text: str) -> Iterator[tuple[int, str]]:
                 yield from enumerate(pending[1:], start=first + 1)
             pending, depth = [], 0
     yield from enumerate(pending, start=first)
+
+
+def _is_omission(line: str) -> bool:
+    stripped = line.strip()
+    return len(stripped) < 40 and _OMISSION.fullmatch(stripped) is not None
 
 
 def _value(text: str) -> Any:

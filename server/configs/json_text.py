@@ -189,7 +189,7 @@ class _Scanner:
         if word in _PYTHON_WORDS:
             self._not_strict(f"`{word}` (Python spelling)", start)
             return _PYTHON_WORDS[word]
-        if _NUMBER.fullmatch(word):
+        if len(word) <= _MAX_DIGITS and _NUMBER.fullmatch(word):
             self._not_strict(f"the number `{printable(word, 40)}`", start)
             digits = word.replace("_", "")
             return int(digits) if digits.lstrip("+-").isdigit() else float(digits)

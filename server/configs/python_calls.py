@@ -128,9 +128,9 @@ def _cell_lines(source: Node) -> Iterator[tuple[str, int]]:
 def _without_magic(line: str) -> str:
     stripped = line.lstrip()
     indent = line[: len(line) - len(stripped)]
-    environment = re.fullmatch(r"%(?:set_)?env\s+(\w+)\s*[= ]\s*(.*?)\s*", stripped)
+    environment = re.match(r"%(?:set_)?env\s+(\w+)[= ]", stripped)
     if environment is not None:
-        return f"{indent}os.environ[{environment[1]!r}] = {environment[2]!r}"
+        return f"{indent}os.environ[{environment[1]!r}] = {stripped[environment.end() :].strip('= ')!r}"
     if stripped.startswith(("%", "!", "?")) or stripped.endswith("?"):
         return f"{indent}pass"
     return line
@@ -159,7 +159,7 @@ class _Calls:
             key=lambda node: (node.lineno, node.col_offset),
         )
         self.constants = _assigned_once(module)
-        self.folding: set[str] = set()
+        self.known: dict[str, Any] = {}  # values of constants, once folded
         self.documents: list[Document] = []
         self.by_variable: dict[str, Document] = {}
         self.environment = Document(path, "python", data={}, name="os.environ")
@@ -303,12 +303,12 @@ class _Calls:
 
     def _constant(self, name: str, depth: int) -> Any:
         node = self.constants.get(name)
-        if node is None or name in self.folding:
+        if node is None:
             return _UNKNOWN
-        self.folding.add(name)
-        value = self._known(node, depth)
-        self.folding.discard(name)
-        return value
+        if name not in self.known:
+            self.known[name] = _UNKNOWN  # a constant that refers to itself stays unknown
+            self.known[name] = self._known(node, depth)
+        return self.known[name]
 
     def _dict(self, node: ast.Dict, depth: int) -> Any:
         items: dict[str, Any] = {}

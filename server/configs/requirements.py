@@ -28,8 +28,8 @@ _WHEEL = re.compile(rf"(?:^|[/\s])({_NAME})-([0-9][0-9A-Za-z.!+_%]{{0,80}})-[^/\
 _OTHER_SYSTEM = re.compile(
     r"(?:sys_platform|platform_system|os_name)\s*==\s*['\"](?:darwin|win32|Darwin|Windows|nt)['\"]"
 )
-_TABLE_HEAD = re.compile(r"\s*#?\s*(?:Package|Name)\s+Version\b.*")
-_TABLE_ROW = re.compile(rf"\s*({_NAME})\s+({_VERSION})(?:\s.*)?")
+_TABLE_HEAD = re.compile(r"(?:# )?(?:Package|Name) +Version\b.*")
+_TABLE_ROW = re.compile(rf"({_NAME})[ \t]+({_VERSION})(?:[ \t].*)?")
 _LOCK_TABLE = re.compile(r"\[\[packages?\]\]\s*")
 _LOCK_FIELD = re.compile(r"(name|version)\s*=\s*[\"']([^\"']{1,120})[\"']\s*")
 _CONDA = re.compile(rf"(?:[\w.-]+::)?({_NAME})\s*(?:(==?)\s*({_VERSION})(?:=[\w.*]+)?|(\S.*))?")
@@ -173,7 +173,7 @@ def _from_conda(data: Any, found: Requirements) -> None:
 def _from_lines(text: str, found: Requirements) -> None:
     table = False
     package = ""
-    for line in _logical_lines(text):
+    for line in map(str.strip, _logical_lines(text)):
         if _TABLE_HEAD.fullmatch(line):
             table = True
         elif line.startswith("Name: "):
@@ -199,27 +199,26 @@ def _logical_lines(text: str) -> Iterator[str]:
         yield "".join(pending)
 
 
-def _requirement_line(line: str, found: Requirements) -> None:
-    stripped = line.strip()
+def _requirement_line(stripped: str, found: Requirements) -> None:
     if not stripped or stripped.startswith(("#", "-r", "-c", "--")):
         return
     if not _requirement(re.split(r"\s(?:#|--hash)", stripped, maxsplit=1)[0], found):
         # A Dockerfile, a shell line, an issue template: `pip install vllm==0.8.5` anywhere in the line.
-        for match in _ANYWHERE.finditer(line.partition(";")[0]):
+        for match in _ANYWHERE.finditer(stripped.partition(";")[0]):
             found.pin(match[1], match[2].rstrip(".!-_"))
 
 
 def _requirement(text: str, found: Requirements) -> bool:
     """Take one requirement; False if the text is not one."""
     specification, _, marker = text.partition(";")
-    specification = specification.strip().strip("'\"").strip()
+    specification = " ".join(specification.strip("'\" \t").split())
     if _OTHER_SYSTEM.search(marker):
         return True
-    wheel = _WHEEL.search(specification)
+    wheel = _WHEEL.search(specification) if ".whl" in specification else None
     if wheel is not None:
         found.pin(wheel[1], wheel[2].replace("%2B", "+").replace("%2b", "+"))
         return True
-    match = _REQUIREMENT.fullmatch(specification)
+    match = _REQUIREMENT.fullmatch(specification) if len(specification) < 500 else None
     if match is None:
         return False
     if match[2]:

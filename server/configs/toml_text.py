@@ -10,8 +10,9 @@ from ..limits import MAX_DEPTH, MAX_NODES
 from .files import checked, printable
 from .values import Document, Entry, InputError
 
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]\]?\s*(?:#.*)?")
-_SETTING = re.compile(r"\s*((?:[A-Za-z0-9_.-]|\"[^\"\n]*\"|'[^'\n]*'|[ \t](?=[.=\t \"'A-Za-z0-9_-]))+?)\s*=\s*(.*)")
+_KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
+_HEADER = re.compile(rf"\[\[?[ \t]*({_KEY}(?:[ \t]*\.[ \t]*{_KEY})*)[ \t]*\]")
+_SETTING = re.compile(rf"({_KEY}(?:[ \t]*\.[ \t]*{_KEY})*)[ \t]*=(.*)")
 _PART = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'|([A-Za-z0-9_-]+)")
 
 
@@ -69,14 +70,14 @@ def _setting_lines(text: str) -> dict[str, tuple[int, str]]:
             if inside in line:
                 inside = ""
             continue
-        header = _HEADER.fullmatch(line.rstrip("\r"))
-        setting = None if header else _SETTING.match(line)
+        header = _HEADER.match(line.strip())
+        setting = None if header else _SETTING.match(line.strip())
         if header is not None:
-            table = _dotted(header[2])
+            table = _dotted(header[1])
             found.setdefault(table, (number, ""))
         elif setting is not None:
             key = _dotted(setting[1])
-            value = setting[2].rstrip()
+            value = setting[2].strip()
             found.setdefault(f"{table}.{key}" if table else key, (number, printable(value)))
         for quote in ('"""', "'''"):
             if line.count(quote) % 2:
