@@ -26,11 +26,11 @@ def group_divides_generation_batch(run: RunConfig) -> Outcome:
     total = run.settings.get("generation_batch_size")
     if total is not None and total.origin != DEFAULT and total.origin != "derived" and whole(total.value) is not None:
         return _stated_generation_batch(run, group)
-    if missing := open_fields(run, "group_size", "micro_batch_per_gpu", "steps_per_generation"):
+    steps_field = "steps_per_generation" if _written(run, "steps_per_generation") else "gradient_accumulation"
+    if missing := open_fields(run, "group_size", "micro_batch_per_gpu", steps_field):
         return missing
-    per_process = _number(run, "micro_batch_per_gpu") * _number(run, "steps_per_generation")
-    steps_key = "steps_per_generation" if _written(run, "steps_per_generation") else "gradient_accumulation"
-    return _whole_groups(run, per_process, _number(run, "group_size"), steps_key)
+    per_process = _number(run, "micro_batch_per_gpu") * _number(run, steps_field)
+    return _whole_groups(run, per_process, _number(run, "group_size"), steps_field)
 
 
 def _stated_generation_batch(run: RunConfig, group: int | None) -> Outcome:
