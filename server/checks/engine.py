@@ -44,6 +44,8 @@ class RunScope:
 
     def field_value(self, name: str) -> Any:
         setting = self._run.settings.get(name)
+        if setting is None and name in self._run.absent:
+            return None  # a setting that this version does not have yet (or any more) is off
         if setting is None or isinstance(setting.value, Unresolved):
             return Unknown(frozenset([name]))
         return setting.value
@@ -57,6 +59,10 @@ class RunScope:
     def is_explicit(self, name: str) -> bool:
         setting = self._run.settings.get(name)
         return setting is not None and setting.origin == "explicit"
+
+    def is_known(self, name: str) -> bool:
+        setting = self._run.settings.get(name)
+        return setting is not None and setting.known
 
 
 def check_run(run: RunConfig, focus: str = "all") -> list[Verdict]:
@@ -87,6 +93,8 @@ def _decide(rule: Rule, run: RunConfig) -> tuple[Outcome, bool]:
     affected = _affected(rule, run)
     if affected is False:
         return NotApplicable("version not affected"), True
+    if rule.get("anchor") in run.absent and rule["anchor"] not in run.settings:
+        return NotApplicable(f"this version of {run.framework} has no {run.key_of(rule['anchor'])}"), True
     scope = RunScope(run)
     if "applies_when" in rule:
         applies = evaluate(rule["applies_when"], scope)
@@ -248,6 +256,8 @@ def needs_of(unknown: Unknown, run: RunConfig) -> list[str]:
         setting = run.settings.get(name)
         if name.startswith("env."):
             needs.add(name.removeprefix("env."))
+        elif name.endswith("_version") and name not in index()["fields"]:
+            needs.add(f"--version {name.removesuffix('_version').replace('_', '-')}=...")
         elif setting is not None and isinstance(setting.value, Unresolved) and setting.value.names:
             needs.update(setting.value.names)
         else:

@@ -48,6 +48,9 @@ class Scope(Protocol):
     def is_explicit(self, name: str) -> bool:
         """Whether the user wrote the field."""
 
+    def is_known(self, name: str) -> bool:
+        """Whether the framework has the field at this version and its value is decided."""
+
 
 def parse(text: str) -> Node:
     """Parse a condition. Raises ExpressionError for anything outside the language."""
@@ -132,7 +135,7 @@ def evaluate(node: Node, scope: Scope) -> Any:
     if kind == "explicit":
         return scope.is_explicit(node[1])
     if kind == "known":
-        return not isinstance(scope.field_value(node[1]), Unknown)
+        return scope.is_known(node[1])
     if kind in ("and", "or"):
         return _connect(kind == "or", node[1:], scope)
     values = [evaluate(child, scope) for child in node[1:] if isinstance(child, list)]

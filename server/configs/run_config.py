@@ -63,6 +63,7 @@ class RunConfig:
     native: dict[str, Setting] = field(default_factory=dict)  # native key -> what the user wrote (last one wins)
     env: dict[str, Setting] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)  # canonical field -> native key that would set it
+    absent: set[str] = field(default_factory=set)  # canonical fields that this version of the framework lacks
     sources: list[SourceFile] = field(default_factory=list)
     unknown_keys: list[UnknownKey] = field(default_factory=list)
     lints: list[Lint] = field(default_factory=list)

@@ -25,6 +25,9 @@ class Fields:
     def is_explicit(self, name: str) -> bool:
         return name in self.fields
 
+    def is_known(self, name: str) -> bool:
+        return name in self.fields
+
 
 def value_of(text: str, env: dict[str, str] | None = None, **fields: Any) -> Any:
     node = json.loads(json.dumps(parse(text)))  # the compiled index carries conditions as JSON

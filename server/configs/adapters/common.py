@@ -77,12 +77,20 @@ def _duplicate(earlier: Setting, entry: Entry) -> Lint:
     return Lint("duplicate-key", text, entry.file, entry.line, "info" if same else "warning", "Keep one of the two.")
 
 
-def fill(run: RunConfig, fields: FieldMap, table: KeyTable | None, version: str, defaults_known: bool = True) -> None:
+def fill(
+    run: RunConfig,
+    fields: FieldMap,
+    table: KeyTable | None,
+    version: str,
+    defaults_known: bool = True,
+    handed_on: Sequence[str] = (),
+) -> None:
     """Fill canonical fields from the run's explicit settings, else from the defaults of `table`.
 
     The first native key of a field that the user set wins; the default is that of the first key the table knows.
-    version: "verl 0.9.1", shown beside defaults. With `defaults_known` false (the defaults come from a file that was
-    not found) an unset field is unresolved, never guessed.
+    A field whose keys this version does not know is noted in `run.absent`; one inside an open dictionary, or in a section
+    of `handed_on` that is handed on to another library, is null until somebody sets it. version: "verl 0.9.1", shown beside defaults. With `defaults_known` false (the defaults come from
+    a file that was not found) an unset field is unresolved, never guessed.
     """
     explicit = {key: setting.value for key, setting in run.native.items()}
     for name, keys in fields.items():
@@ -93,12 +101,16 @@ def fill(run: RunConfig, fields: FieldMap, table: KeyTable | None, version: str,
         if setting is not None:
             run.keys[name] = setting.key
             run.settings[name] = Setting(name, setting.key, setting.value, EXPLICIT, setting.file, setting.line)
-        elif table is not None and known:
-            default = table.resolved_default(known[0], explicit)
-            if default is MISSING:
-                continue
-            value = default if defaults_known else Unresolved("", (known[0],))
-            run.settings[name] = Setting(name, known[0], value, DEFAULT, version=version)
+        elif table is not None:
+            key = run.keys[name]
+            default = table.resolved_default(key, explicit)
+            if default is MISSING and (key.startswith(tuple(handed_on)) or table.is_open(key)):
+                default = None
+            if default is not MISSING:
+                value = default if defaults_known else Unresolved("", (key,))
+                run.settings[name] = Setting(name, key, value, DEFAULT, version=version)
+            elif not known:
+                run.absent.add(name)
 
 
 def apply_options(run: RunConfig, options: Options) -> None:

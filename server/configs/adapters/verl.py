@@ -52,7 +52,8 @@ def build(parts: list[Part], options: Options) -> RunConfig:
             f"{launch.program if launch else 'the launch'} starts from a config of its own that was not found; "
             "unset keys have unknown values and no key is judged as unknown"
         )
-    fill(run, _field_map(run), table, version, defaults_known=stock)
+    data = adapter_data("verl")
+    fill(run, data["fields"], table, version, stock, data["handed_on"])
     if stock:
         _judge_keys(run, table, overrides, options.versions.get("verl"))
         if any(not row.fatal for row in run.unknown_keys):
@@ -112,10 +113,6 @@ def _table_name(run: RunConfig, launch: Part | None) -> str:
     if any(key.startswith("actor_rollout_ref.actor.megatron.") for key in run.native):
         return "ppo_megatron_trainer"
     return "ppo_trainer"
-
-
-def _field_map(run: RunConfig) -> dict[str, Any]:
-    return dict(adapter_data("verl")["fields"])
 
 
 def _judge_keys(run: RunConfig, table: KeyTable, overrides: list[Entry], version: str | None) -> None:
