@@ -25,6 +25,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,12 +33,13 @@ from grpo_guard.configs.values import InputError, Script
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SECONDS_PER_FILE = 20  # a file that takes longer counts as a hang
+BASH_ROOT = "/repo"  # where the tree was when bash ran the scripts; `$0` was relative to it
+HOME = "/@HOME@"
 SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".env")
 NO_LAUNCH = "shell-other"  # shell files that start nothing: read for crashes, not listed in the docs
 LEVELS = ("error", "warning", "info")
-# verl of a tree that is no newest one (volcengine/verl is a development state whose keys are nearest to 0.7.0)
+# Trees of an older release; the others are read as their own checkout says
 VERSIONS = {
-    "volcengine/verl": {"verl": "0.7.0"},
     "verl-project/verl@v0.5.0": {"verl": "0.5.0"},
     "verl-project/verl@v0.3.0.post1": {"verl": "0.3.0.post1"},
 }
@@ -186,12 +188,14 @@ def time_limit() -> Iterator[None]:
 
 @dataclass
 class Failures:
-    """What went wrong while reading: refusals are one clear line, crashes are our faults."""
+    """What went wrong while reading: refusals are one clear line, crashes are our faults. And what was slow."""
 
     refused: list[str] = field(default_factory=list)
     crashed: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def attempt(self, item: Item, work: Callable[[], T]) -> T | None:
+        started = time.perf_counter()
         try:
             with time_limit():
                 return work()
@@ -201,6 +205,8 @@ class Failures:
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(last.filename).name}:{last.lineno}"
             self.crashed.append(f"{item.name}: {type(error).__name__}: {error} ({where})")
+        finally:
+            self.seconds[item.name] = time.perf_counter() - started
         return None
 
 
@@ -221,14 +227,12 @@ def program_tokens(tokens: Sequence[Token]) -> Sequence[Token]:
         if text in ("-c", "-lc") and index and re.search(r"(^|/)(ba)?sh$", texts[index - 1]):
             return program_tokens([(word, tokens[index + 1][1]) for word in split_words(texts[index + 1])])
     for index, text in enumerate(texts):
-        if _PYTHON.match(text) or text.rsplit("/", 1)[-1] in _STARTERS:
+        is_value = index > 0 and texts[index - 1].startswith("-") and texts[index - 1] != "--"  # uv run --extra vllm
+        if _PYTHON.match(text) or text.rsplit("/", 1)[-1] in _STARTERS or (text in _BARE_STARTERS and not is_value):
             return tokens[index:]
         if text.endswith(".py") and not text.startswith("-") and "=" not in text:
             return tokens[index:]
         if text == "-m" and index + 1 < len(texts) and "." in texts[index + 1]:
-            return tokens[index:]
-    for index, text in enumerate(texts):
-        if text in _BARE_STARTERS:
             return tokens[index:]
     return tokens
 
@@ -259,10 +263,30 @@ def settings_of(tokens: Sequence[Token]) -> dict[str, Token]:
     return found
 
 
-def truth_launches(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Token]]:
-    """Settings of each launch that bash made in the script itself (not in another script it called)."""
-    launches = (r for r in records if r.get("launch") and not r.get("nested") and r["argv"][0] not in ("bash", "sh"))
-    return [settings_of([(word, True) for word in record["argv"]]) for record in launches]
+@dataclass
+class Started:
+    """A command, of bash or of the reader: what it starts, with which settings."""
+
+    program: str
+    line: int
+    launch: bool
+    settings: dict[str, Token]
+
+
+def started(tokens: Sequence[Token], line: int, launch: bool) -> Started:
+    words = [text for text, _ in program_tokens(tokens)]
+    module = next((after for word, after in pairwise(words) if word == "-m"), "")
+    script = next((word.rsplit("/", 1)[-1] for word in words if word.endswith(".py") and "=" not in word), "")
+    return Started(module or script or " ".join(words[:2]), line, launch, settings_of(tokens))
+
+
+def run_by_bash(records: Iterable[Mapping[str, Any]]) -> list[Started]:
+    """The launches that bash made in the script itself (not in another script it called)."""
+    return [
+        started([(word, True) for word in record["argv"]], record["line"], True)
+        for record in records
+        if record.get("launch") and not record.get("nested") and record["argv"][0] not in ("bash", "sh")
+    ]
 
 
 # --- the shell reader against bash ---------------------------------------------------------------------------------
@@ -279,7 +303,7 @@ class Score:
     found: int = 0
     equal: int = 0
     unresolved: int = 0
-    extra: int = 0
+    extra: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
@@ -287,50 +311,53 @@ class Score:
 
     def row(self) -> list[int]:
         counts = [self.files, self.truth_launches, self.found_launches, self.keys, self.found, self.equal]
-        return [*counts, self.unresolved, len(self.wrong), self.extra]
+        return [*counts, self.unresolved, len(self.wrong), len(self.extra)]
 
     def add(self, other: Score) -> None:
-        for name in ("files", "truth_launches", "found_launches", "keys", "found", "equal", "unresolved", "extra"):
+        for name in ("files", "truth_launches", "found_launches", "keys", "found", "equal", "unresolved"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.extra += other.extra
         self.wrong += other.wrong
         self.missing += other.missing
 
 
-def compare(name: str, truth: list[dict[str, Token]], ours: list[dict[str, Token]]) -> Score:
-    """Each launch of bash with the launch of the reader that agrees best, each of which is used once."""
-    score = Score(files=1, truth_launches=len(truth), keys=sum(map(len, truth)))
+def compare(name: str, truth: Sequence[Started], ours: Sequence[Started]) -> Score:
+    """Each launch of bash with the command of the reader that agrees best, each of which is used once."""
+    score = Score(files=1, truth_launches=len(truth), keys=sum(len(launch.settings) for launch in truth))
     left = list(ours)
     for launch in truth:
-        match = max(left, key=lambda other: agreement(launch, other), default=None)
-        if match is None or (launch and agreement(launch, match) == (0, 0)):
-            score.missing.append(f"{name}: launch with {', '.join(list(launch)[:3])}")
+        same_program = [other for other in left if other.program == launch.program]
+        match = max(same_program, key=lambda other: agreement(launch, other), default=None)
+        if match is None:
+            score.missing.append(f"{name}:{launch.line} {launch.program}: the command is not read")
             continue
         left.remove(match)
-        score.found_launches += 1
-        compare_launch(name, launch, match, score)
+        score.found_launches += match.launch
+        if not match.launch:
+            score.missing.append(f"{name}:{launch.line} {launch.program}: read, but not as a launch")
+        compare_settings(f"{name}:{launch.line}", launch.settings, match.settings, score)
     return score
 
 
-def agreement(truth: dict[str, Token], ours: dict[str, Token]) -> tuple[int, int]:
-    """How many values are equal, and how many keys both have."""
-    shared = truth.keys() & ours.keys()
-    return sum(truth[key][0] == ours[key][0] for key in shared), len(shared)
+def agreement(truth: Started, ours: Started) -> tuple[int, bool]:
+    """How many values are equal, and whether it is the same line."""
+    return sum(ours.settings.get(k, ("",))[0] == v for k, (v, _) in truth.settings.items()), truth.line == ours.line
 
 
-def compare_launch(name: str, truth: dict[str, Token], ours: dict[str, Token], score: Score) -> None:
+def compare_settings(name: str, truth: dict[str, Token], ours: dict[str, Token], score: Score) -> None:
     for key, (value, _) in truth.items():
         if key not in ours:
-            score.missing.append(f"{name}: {key}={value}")
+            score.missing.append(f"{name} {key}={value}")
             continue
         score.found += 1
         read, known = ours[key]
-        if not known:
+        if not known or (HOME in value and read == value.replace(HOME, "~")):
             score.unresolved += 1
-        elif read == value:
+        elif read == value or read.replace(f"{BASH_ROOT}/", "") == value.replace(f"{BASH_ROOT}/", ""):
             score.equal += 1
         else:
-            score.wrong.append(f"{name}: {key}: bash {value!r}, read {read!r}")
-    score.extra += len(ours.keys() - truth.keys())
+            score.wrong.append(f"{name} {key}: bash {value!r}, read {read!r}")
+    score.extra += [f"{name} {key}={ours[key][0]}" for key in ours if key not in truth]
 
 
 @dataclass
@@ -351,8 +378,16 @@ def read(item: Item) -> Script:
     return read_script(read_text(item.file), str(item.file), root=item.tree)
 
 
-def launches_of(script: Script) -> list[dict[str, Token]]:
-    return [settings_of([(word.text, word.known) for word in command.argv]) for command in script.launches]
+def commands_of(item: Item) -> list[Started]:
+    """What the reader says. Paths below the tree are told as below BASH_ROOT, where bash saw them."""
+
+    def told(text: str) -> str:
+        return text.replace(str(item.tree), BASH_ROOT)
+
+    return [
+        started([(told(word.text), word.known) for word in command.argv], command.line, command.launch)
+        for command in read(item).commands
+    ]
 
 
 def measure_reader(items: Sequence[Item], truth: Mapping[str, list[dict[str, Any]]]) -> ReaderResult:
@@ -362,12 +397,12 @@ def measure_reader(items: Sequence[Item], truth: Mapping[str, list[dict[str, Any
         if not item.is_shell:
             continue
         result.files += 1
-        ours = result.failures.attempt(item, lambda item=item: launches_of(read(item)))  # type: ignore[misc]
+        ours = result.failures.attempt(item, lambda item=item: commands_of(item))  # type: ignore[misc]
         if ours is None:
             continue
-        result.with_launch += bool(ours)
+        result.with_launch += any(command.launch for command in ours)
         records = truth.get(item.name, [])
-        expected = truth_launches(records)
+        expected = run_by_bash(records)
         if expected:
             group = "held out" if item.held_out else "plain run"
             if any(record.get("lenient") for record in records):
@@ -378,7 +413,7 @@ def measure_reader(items: Sequence[Item], truth: Mapping[str, list[dict[str, Any
     return result
 
 
-def count_asked(item: Item, ours: list[dict[str, Token]], result: ReaderResult) -> None:
+def count_asked(item: Item, ours: Sequence[Started], result: ReaderResult) -> None:
     """Of the settings that the script's text states: recovered, and with a literal value."""
     text = "\n".join(
         line
@@ -389,7 +424,8 @@ def count_asked(item: Item, ours: list[dict[str, Token]], result: ReaderResult) 
         stated = [key for key in keys if re.search(rf"(?<![\w.\-]){re.escape(key)}[= \"']", text)]
         if not stated:
             continue
-        values = [launch[key] for launch in ours for key in stated if key in launch]
+        settings = [command.settings for command in ours if command.launch]
+        values = [found[key] for found in settings for key in stated if key in found]
         counter = result.asked[item.kind, setting]
         counter["stated"] += 1
         counter["recovered"] += bool(values)
@@ -407,6 +443,7 @@ def print_reader(result: ReaderResult, limit: int) -> None:
         total = summed(scores.values())
         print_list("silently wrong", total.wrong, limit)
         print_list("in bash but not read", total.missing, limit)
+        print_list("read but not in bash", total.extra, limit)
     print("\nsettings asked first: scripts that state them, recovered, literal")
     print_table(["kind", "setting", "stated", "recovered", "literal"], asked_rows(result))
     print_list("stated but not recovered", result.missed, limit)
@@ -450,7 +487,8 @@ def measure_findings(items: Sequence[Item]) -> FindingsResult:
 
     def report(item: Item) -> dict[str, Any]:
         versions = VERSIONS.get(item.repo)
-        return to_dict(validate_targets([item.file], root=item.tree, versions=versions))
+        data: dict[str, Any] = to_dict(validate_targets([item.file], root=item.tree, versions=versions))
+        return data
 
     result = FindingsResult([], Failures(), 0.0)
     started = time.perf_counter()
@@ -510,6 +548,62 @@ def print_findings(result: FindingsResult, limit: int) -> None:
     print_list("errors, to be read by hand", errors, limit)
 
 
+@dataclass
+class Fault:
+    """A fault of a published example that was confirmed by hand: the rules have to tell it."""
+
+    name: str
+    line: int
+    versions: dict[str, str]
+    rule: str  # pattern of the rule ids that may tell it
+    what: str
+    answer: str = "not read"
+
+
+def load_faults() -> list[Fault]:
+    faults = []
+    for row in (DOCS / "corpus-faults.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        repo, path, line, versions, rule, what = row.split("\t")
+        given = dict(version.split("=") for version in versions.split())
+        faults.append(Fault(f"{repo}/{path}", int(line), given, rule, what))
+    return faults
+
+
+def measure_faults(items: Sequence[Item], failures: Failures) -> list[Fault]:
+    from grpo_guard.validate import validate_targets
+
+    known = {item.name: item for item in items}
+    faults = [fault for fault in load_faults() if fault.name in known]
+    for fault in faults:
+        item = known[fault.name]
+
+        def work(item: Item = item, fault: Fault = fault) -> Any:
+            return validate_targets([item.file], root=item.tree, versions=fault.versions)
+
+        report = failures.attempt(item, work)
+        if report is None:
+            continue
+        told_by = [f for f in report.findings if re.fullmatch(fault.rule, f.rule) and place(f) in (0, fault.line)]
+        listed = any(row.line == fault.line for row in report.unknown_keys)
+        fault.answer = told_by[0].severity if told_by else "key listed" if listed else "missed"
+    return faults
+
+
+def place(finding: Any) -> int:
+    """The line of a finding; 0 when it is about a default."""
+    return finding.setting.line if finding.setting else 0
+
+
+def fault_rows(faults: Iterable[Fault]) -> list[list[object]]:
+    return [[f"{fault.name}:{fault.line}", fault.what, fault.answer] for fault in faults]
+
+
+def print_faults(faults: Sequence[Fault]) -> None:
+    told_at_all = sum(fault.answer not in ("missed", "not read") for fault in faults)
+    print(f"\nconfirmed faults of published examples: {len(faults)}, of which told: {told_at_all}")
+    print_table(["place", "fault", "answer"], fault_rows(faults))
+
+
 def print_changes(old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]], limit: int) -> None:
     """What two runs say differently about the files that both read."""
     before, after = ({row["name"]: {lined(row, f) for f in row["findings"]} for row in rows} for rows in (old, new))
@@ -519,13 +613,16 @@ def print_changes(old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, A
 
 
 def lined(row: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
-    return f"{finding['severity']} {told(row, finding)}"
+    """A finding by its place and rule; the wording may change between two runs."""
+    return f"{finding['severity']} {told(row, finding).split(': ', 1)[0]}"
 
 
 # --- output ----------------------------------------------------------------------------------------------------------
 
 
 def print_failures(failures: Failures, limit: int) -> None:
+    slowest = sorted(failures.seconds, key=lambda name: -failures.seconds[name])[:3]
+    print("slowest: " + ", ".join(f"{name} {failures.seconds[name]:.2f} s" for name in slowest))
     print_list("crashes", failures.crashed, limit)
     print_list("refused with one line", failures.refused, limit)
 
@@ -551,7 +648,9 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
-def write_docs(items: Sequence[Item], reader: ReaderResult | None, findings: FindingsResult | None) -> None:
+def write_docs(
+    items: Sequence[Item], reader: ReaderResult | None, findings: FindingsResult | None, faults: Sequence[Fault]
+) -> None:
     listed = sorted((item for item in items if item.kind != NO_LAUNCH), key=lambda item: (item.repo, item.path))
     lines = ["repo\tcommit\tpath\tkind", *(f"{i.repo}\t{i.commit}\t{i.path}\t{i.kind}" for i in listed)]
     (DOCS / "corpus-index.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -588,6 +687,8 @@ def write_docs(items: Sequence[Item], reader: ReaderResult | None, findings: Fin
         parts.append(FINDINGS_HEAD)
         parts.append(f"Files validated: {len(findings.rows)}; crashes: {crashes}; refused with one line: {refused}.\n")
         parts.append(markdown(["severity", "rule", "findings", "files"], rule_rows(findings)))
+        parts.append(FAULTS_HEAD)
+        parts.append(markdown(["place", "fault", "answer"], fault_rows(faults)))
     (DOCS / "corpus.md").write_text("\n".join(parts) + "\n", encoding="utf-8")
     print("\nwritten: docs/corpus.md, docs/corpus-index.tsv")
 
@@ -599,8 +700,8 @@ are not part of this repository; [corpus-index.tsv](corpus-index.tsv) lists ever
 so that the corpus can be rebuilt from the public commits. This page is generated: `python scripts/corpus.py CORPUS
 --write-docs`.
 
-A tag after `@` names an older release of the same repository. Held-out repositories are not looked at while a reader is
-written; their figures are the honest ones.
+A tag after `@` names an older release of the same repository. Held-out repositories are set apart to check a finished
+reader on scripts that it was not tuned on.
 
 ## Repositories
 """
@@ -623,6 +724,13 @@ FINDINGS_HEAD = """
 
 Every listed file validated on its own. A finding in a published example is either a fault of the example or a false
 alarm; errors are read by hand.
+"""
+FAULTS_HEAD = """
+## Confirmed faults of published examples
+
+[corpus-faults.tsv](corpus-faults.tsv) lists faults that were confirmed with bash, with Hydra or in the framework's
+source. Each script is validated with the version given there. The answer is the severity of the finding that tells the
+fault; *key listed* means that the key stands among the unknown keys, without a finding.
 """
 
 
@@ -648,19 +756,22 @@ def main() -> int:
         parser.error("--write-docs needs the whole corpus: leave out --repo, --kind and --held-out")
 
     reader = findings = None
+    faults: list[Fault] = []
     if arguments.only in (None, "reader"):
         reader = measure_reader(selected, truth)
         print_reader(reader, arguments.list)
     if arguments.only in (None, "findings"):
         findings = measure_findings([item for item in selected if item.kind != NO_LAUNCH])
         print_findings(findings, arguments.list)
+        faults = measure_faults(selected, findings.failures)
+        print_faults(faults)
         if arguments.compare:
             print_changes(json.loads(arguments.compare.read_text(encoding="utf-8")), findings.rows, arguments.list)
         if arguments.findings_json:
             text = json.dumps(findings.rows, ensure_ascii=False, indent=1)
             arguments.findings_json.write_text(text + "\n", encoding="utf-8")
     if arguments.write_docs:
-        write_docs(items, reader, findings)
+        write_docs(items, reader, findings, faults)
     crashed = [*(reader.failures.crashed if reader else []), *(findings.failures.crashed if findings else [])]
     return 1 if crashed else 0
 

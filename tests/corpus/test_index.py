@@ -82,3 +82,11 @@ def test_the_page_names_the_commit_and_file_count_of_every_repository(rows: list
     told = {repo: (commit.strip("`"), int(files)) for repo, commit, _, files, _ in table("Repositories")}
     files = Counter(row.repo for row in rows)
     assert told == {row.repo: (row.commit[:12], files[row.repo]) for row in rows}
+
+
+def test_every_confirmed_fault_is_in_a_listed_file(rows: list[Row]) -> None:
+    head, *lines = (DOCS / "corpus-faults.tsv").read_text(encoding="utf-8").splitlines()
+    assert head.split("\t") == ["repo", "path", "line", "versions", "rule", "fault"]
+    faults = [line.split("\t") for line in lines]
+    assert {(repo, path) for repo, path, *_ in faults} <= {(row.repo, row.path) for row in rows}
+    assert all(int(line) > 0 and re.compile(rule) and what for _, _, line, _, rule, what in faults)
