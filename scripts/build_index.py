@@ -1,7 +1,7 @@
 """Compile knowledge/**/*.yaml into knowledge/index.json, which is what the program loads.
 
-    python scripts/build_index.py            write the index
-    python scripts/build_index.py --check    exit 1 when the committed index is stale
+python scripts/build_index.py            write the index
+python scripts/build_index.py --check    exit 1 when the committed index is stale
 """
 
 from __future__ import annotations

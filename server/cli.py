@@ -78,10 +78,17 @@ def _add_validate(verbs: Any) -> None:
     verb.add_argument("--config", metavar="TEXT", help="the config as text, in place of a file")
     verb.add_argument("--framework", default="", metavar="NAME", help="do not detect the framework")
     verb.add_argument(
-        "--version", action="append", default=[], metavar="PKG=VER", help="installed version, e.g. verl=0.8.0; repeatable"
+        "--version",
+        action="append",
+        default=[],
+        metavar="PKG=VER",
+        help="installed version, e.g. verl=0.8.0; repeatable",
     )
     verb.add_argument(
-        "--requirements", type=Path, metavar="FILE", help="take versions from requirements, a lock file or pip list/freeze"
+        "--requirements",
+        type=Path,
+        metavar="FILE",
+        help="take versions from requirements, a lock file or pip list/freeze",
     )
     verb.add_argument("--gpu", default="", metavar="NAME", help="GPU model, e.g. H100")
     verb.add_argument("--world-size", type=int, metavar="N", help="GPUs of the trainer, where the config does not say")
@@ -178,7 +185,9 @@ def _standard_input() -> str:
 
     data = sys.stdin.buffer.read(MAX_CONFIG_BYTES + 1)
     if len(data) > MAX_CONFIG_BYTES:
-        raise InputError(f"standard input is larger than {MAX_CONFIG_BYTES:,} bytes: pass the launch script or config only")
+        raise InputError(
+            f"standard input is larger than {MAX_CONFIG_BYTES:,} bytes: pass the launch script or config only"
+        )
     return decode(data)
 
 

@@ -211,5 +211,5 @@ def _notes(runs: Sequence[RunConfig]) -> list[str]:
         notes.append(f"{runs[0].partial}: what rests on keys that are not set here is not decided")
     if len(runs) > 1:
         lines = ", ".join(str(run.line) for run in runs)
-        notes.append(f"{len(runs)} launches were checked (lines {lines}); settings and batch are those of the first named")
+        notes.append(f"{len(runs)} launches were checked (lines {lines}); settings and batch are those of the first")
     return notes

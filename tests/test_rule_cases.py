@@ -16,7 +16,9 @@ from grpo_guard.store.index import index
 from grpo_guard.validate import validate_targets
 
 CASES = Path(__file__).parent / "cases" / "rules"
-FILES = sorted(path for path in CASES.glob("*/*") if path.suffix != ".options" and path.name.startswith(("fires", "silent")))
+FILES = sorted(
+    path for path in CASES.glob("*/*") if path.suffix != ".options" and path.name.startswith(("fires", "silent"))
+)
 MARK = "grpo-guard-test:"
 
 

@@ -74,8 +74,9 @@ def check_run(run: RunConfig, focus: str = "all") -> list[Verdict]:
 def check_rule(rule: Rule, run: RunConfig) -> Verdict:
     """Answer of one rule."""
     outcome, certain = _decide(rule, run)
-    if isinstance(outcome, Hit) and run.partial and _may_be_set_elsewhere(outcome.anchor or rule.get("anchor", ""), run):
-        outcome = Unknown(frozenset([outcome.anchor or rule["anchor"]]))
+    if isinstance(outcome, Hit) and run.partial:
+        anchor = outcome.anchor or rule.get("anchor", "")
+        outcome = Unknown(frozenset([anchor])) if _may_be_set_elsewhere(anchor, run) else outcome
     finding = _finding(rule, run, outcome, certain) if isinstance(outcome, Hit) else None
     return Verdict(rule, outcome, finding)
 

@@ -18,7 +18,8 @@ _RANK = ("fail", "warn", "unknown", "pass", "not_applicable")  # the first one p
 def seed_rows(run: RunConfig, verdicts: Sequence[Verdict]) -> list[SeedRow]:
     """The 36 rows in the seeds' order, with status and the reason for it."""
     by_id = {verdict.rule["id"]: verdict for verdict in verdicts}
-    return [_row(row, [by_id[check] for check in row["checks"] if check in by_id], run) for row in index()["seed_rules"]]
+    rows = index()["seed_rules"]
+    return [_row(row, [by_id[check] for check in row["checks"] if check in by_id], run) for row in rows]
 
 
 def _row(row: dict[str, Any], verdicts: Sequence[Verdict], run: RunConfig) -> SeedRow:

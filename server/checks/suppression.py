@@ -1,8 +1,8 @@
 """Inline suppression: `# grpo-guard: ignore[rule] reason` in the user's own file silences a finding there.
 
 The comment counts for its own line and for the next command or setting (all lines of it, where it is continued by
-backslashes); `ignore-file[rule]` counts for the whole file. A reason is required: a comment without one silences nothing
-and is reported.
+backslashes); `ignore-file[rule]` counts for the whole file. A reason is required: a comment without one silences
+nothing and is reported.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ class Part:
     positional: list[Word] = field(default_factory=list)
     env: dict[str, Word] = field(default_factory=dict)
     data: Any = None
+    bases: list[str] = field(default_factory=list)  # parents in a `defaults:` list that are not in the project
     takes_arguments: bool = False
     lints: list[Lint] = field(default_factory=list)
     override_lints: list[Lint] = field(default_factory=list)  # what Hydra or OmegaConf says of the key=value words

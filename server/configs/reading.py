@@ -44,11 +44,14 @@ _SUFFIXES = {
 _SHEBANG = re.compile(r"#!.*\b(bash|sh|zsh|ksh|dash)\b")
 _LAUNCH_LINE = re.compile(
     r"^\s*(?:\$ )?(?:[A-Z_]\w*=\S* +)*(?:nohup +|sudo +|exec +|time +|uv run [^\n]*?|env +[^\n]*? )?"
-    r"(?:python[\d.]* |torchrun |accelerate +launch|deepspeed |trl +\w|swift +\w|vllm +serve|ray +job|srun |bash |megatron +\w)",
+    r"(?:python[\d.]* |torchrun |accelerate +launch|deepspeed |trl +\w|swift +\w|vllm +serve|ray +job|srun |bash "
+    r"|megatron +\w)",
     re.MULTILINE,
 )
 _SHELL_SIGNS = re.compile(r"\\\r?$|^\s*(?:export |set -|if \[|for \w+ in |declare |source )", re.MULTILINE)
-_PYTHON_SIGNS = re.compile(r"\b(?:GRPOConfig|RLOOConfig|GRPOTrainer|LoraConfig|LLM)\s*\(|^(?:from|import) \w", re.MULTILINE)
+_PYTHON_SIGNS = re.compile(
+    r"\b(?:GRPOConfig|RLOOConfig|GRPOTrainer|LoraConfig|LLM)\s*\(|^(?:from|import) \w", re.MULTILINE
+)
 _YAML_LINE = re.compile(r"^\s*(?:- )?[\w./-]+:(?:\s|$)", re.MULTILINE)
 _ARGUMENT_LINE = re.compile(r"^\s*(?:(?:\+\+|\+|~)?[A-Za-z_][\w@/-]*(?:\.[\w@/-]+)+=|--[A-Za-z])")
 _FENCE = re.compile(r"^\s*```[^\n]*\n(.*?)^\s*```", re.MULTILINE | re.DOTALL)
@@ -61,7 +64,32 @@ def read_path(path: Path, root: Path | None = None, name: str = "") -> Reading:
     """
     from .files import read_text
 
-    return read_text_as(read_text(path), name or str(path), _SUFFIXES.get(path.suffix.lower(), ""), root)
+    name = name or str(path)
+    reading = read_text_as(read_text(path), name, _SUFFIXES.get(path.suffix.lower(), ""), root)
+    if root is not None:
+        reading.documents = [_composed(part, path, root) for part in reading.documents]
+    return reading
+
+
+def _composed(part: Part, path: Path, root: Path) -> Part:
+    """A YAML with a `defaults:` list together with the parents that lie in the project folder."""
+    if part.format != "yaml" or not isinstance(part.data, dict) or "defaults" not in part.data:
+        return part
+    from dataclasses import replace
+
+    from .compose import ProjectLoader, compose
+
+    real = str(path.resolve())
+    document = Document(real, part.format, [replace(entry, file=real) for entry in part.entries], part.data)
+    result = compose(document, ProjectLoader(root, document))
+
+    def shown(file: str) -> str:
+        return part.path if file == real else str(Path(file).relative_to(root.resolve()))
+
+    part.entries = [replace(entry, file=shown(entry.file)) for entry in result.entries]
+    part.data, part.bases = result.data, result.missing
+    part.notes += result.notes
+    return part
 
 
 def read_pasted(text: str) -> Reading:

@@ -112,7 +112,12 @@ def _value(value: object) -> str:
 
 def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(
-        _quoted(text), _WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        _quoted(text),
+        _WIDTH,
+        initial_indent="  ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
@@ -145,7 +150,9 @@ def _undecided(rows: list[Undecided], paint: _Paint, detail: str) -> str:
 
 
 def _seed_rules(report: Report) -> str:
-    return "\n".join(f"  {row.id}  {row.status:<14} {row.answer:<11} {row.title}: {row.note}" for row in report.seed_rules)
+    return "\n".join(
+        f"  {row.id}  {row.status:<14} {row.answer:<11} {row.title}: {row.note}" for row in report.seed_rules
+    )
 
 
 def _settings(report: Report, paint: _Paint) -> str:

@@ -17,7 +17,9 @@ algorithm:
 """
 
 
-def findings(tmp_path: Path, comment: str = "", inline: str = "") -> tuple[list[str], list[dict[str, object]], list[str]]:
+def findings(
+    tmp_path: Path, comment: str = "", inline: str = ""
+) -> tuple[list[str], list[dict[str, object]], list[str]]:
     path = tmp_path / "run.yaml"
     path.write_text(YAML.format(comment=comment, inline=inline))
     report = validate_targets([path], versions={"verl": "0.8.0"})
@@ -31,7 +33,9 @@ def test_without_a_comment_the_rule_fires(tmp_path: Path) -> None:
 
 
 def test_a_comment_on_the_line_silences_its_rule_and_is_counted(tmp_path: Path) -> None:
-    fired, suppressed, _ = findings(tmp_path, inline="# grpo-guard: ignore[one-sample-groups] distillation by our own loss")
+    fired, suppressed, _ = findings(
+        tmp_path, inline="# grpo-guard: ignore[one-sample-groups] distillation by our own loss"
+    )
     assert "one-sample-groups" not in fired
     assert [(row["rule"], row["line"], row["reason"]) for row in suppressed] == [
         ("one-sample-groups", 5, "distillation by our own loss")

@@ -70,9 +70,8 @@ def explicit_settings(entries: Iterable[Entry], lints: list[Lint]) -> dict[str, 
 
 def _duplicate(earlier: Setting, entry: Entry) -> Lint:
     same = earlier.value == entry.value
-    text = (
-        f"{entry.key} is set twice, at line {earlier.line} and line {entry.line}; "
-        + ("both times to the same value." if same else f"the later value {entry.text or entry.value} wins.")
+    text = f"{entry.key} is set twice, at line {earlier.line} and line {entry.line}; " + (
+        "both times to the same value." if same else f"the later value {entry.text or entry.value} wins."
     )
     return Lint("duplicate-key", text, entry.file, entry.line, "info" if same else "warning", "Keep one of the two.")
 

@@ -1,8 +1,9 @@
-"""verl (and recipes on it): Hydra overrides over ppo_trainer.yaml or its Megatron, VeOmni and TorchTitan siblings."""
+"""verl (and recipes on it): Hydra overrides over ppo_trainer.yaml or one of its siblings for other engines."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterator
 
 from ...store.index import adapter as adapter_data
 from ...store.versions import in_range
@@ -10,21 +11,26 @@ from ..batch.verl import batch as batch
 from ..keys import KeyTable, load
 from ..parts import Part
 from ..run_config import RunConfig, UnknownKey
-from ..values import Entry, Unresolved
+from ..values import Entry, Lint
 from .common import Options, apply_options, derive_moe, explicit_settings, fill, product, start_run, whole
 
 # Programs that start from verl's own ppo_trainer.yaml; any other one brings a config of its own
 _STOCK_PROGRAMS = ("verl.trainer.main_ppo", "verl.trainer.main_ppo_v0", "verl.trainer.main_ppo_sync")
-_TABLES = ("ppo_trainer", "ppo_megatron_trainer", "ppo_veomni_trainer", "ppo_torchtitan_trainer")
-_HYDRA_FLAGS = ("--config-name", "--config-path", "--config-dir", "-cn", "-cp", "-cd")
-_ENGINE_TABLES = {"megatron": "ppo_megatron_trainer", "veomni": "ppo_veomni_trainer", "torchtitan": "ppo_torchtitan_trainer"}
+_ENGINE_TABLES = {
+    "megatron": "ppo_megatron_trainer",
+    "veomni": "ppo_veomni_trainer",
+    "torchtitan": "ppo_torchtitan_trainer",
+    "mindspeed": "ppo_mindspeed_trainer",
+}
+_TABLES = ("ppo_trainer", *_ENGINE_TABLES.values())
+_ENGINE_KEYS = ("model_engine", "actor_rollout_ref.actor.strategy")
 
 
 def claims(part: Part) -> int:
     """How surely a part is a verl run: its program, or keys under actor_rollout_ref."""
-    if part.program.endswith(_STOCK_PROGRAMS):
+    if _module(part).endswith(_STOCK_PROGRAMS):
         return 100
-    keys = part.keys()
+    keys = {entry.key for entry in part.entries}
     if any(key.startswith("actor_rollout_ref.") for key in keys):
         return 80
     return 30 if any(key.startswith(("algorithm.adv_estimator", "trainer.n_gpus_per_node")) for key in keys) else 0
@@ -32,126 +38,165 @@ def claims(part: Part) -> int:
 
 def build(parts: list[Part], options: Options) -> RunConfig:
     """One run from its launch and config files (files first, the launch's overrides win)."""
-    run = start_run("verl", parts, options)
     launch = next((part for part in parts if part.format == "shell"), None)
-    config_files = [part for part in parts if part.format != "shell"]
-    if launch is None or not launch.program:
-        run.partial = "only a part of the run was given"
-    own_config = _own_config(launch, options, run)
-    config_files = own_config + config_files if own_config else config_files
-    entries = [entry for part in config_files for entry in part.entries]
+    files = [part for part in parts if part.format != "shell"]
+    own = _own_config(launch, options) if launch is not None and not files else []
+    run = start_run("verl", [*parts, *own], options)
+    entries = [entry for part in (*own, *files) for entry in part.entries]
     overrides = [entry for entry in (launch.entries if launch else []) if not entry.key.startswith("-")]
     run.native = explicit_settings([*entries, *overrides], run.lints)
+    run.lints += launch.override_lints if launch else []
 
-    stock = launch is None or _is_stock(launch) or bool(own_config) or _inherits_stock(config_files)
-    table = load("verl", [_table_name(run, launch)], options.versions.get("verl"))
-    version = f"verl {table.version}"
+    version = options.versions.get("verl")
+    table = load("verl", [_table_name(run, launch)], version)
     run.notes += [table.note] if table.note else []
+    if launch is None or not launch.program:
+        run.partial = "only a part of the run was given"
+    stock = _starts_from_stock(launch, [*own, *files])
     if not stock:
         run.notes.append(
             f"{launch.program if launch else 'the launch'} starts from a config of its own that was not found; "
             "unset keys have unknown values and no key is judged as unknown"
         )
     data = adapter_data("verl")
-    fill(run, data["fields"], table, version, stock, data["handed_on"])
+    fill(run, data["fields"], table, f"verl {table.version}", stock, data["handed_on"])
     if stock:
-        _judge_keys(run, table, overrides, options.versions.get("verl"))
-        if any(not row.fatal for row in run.unknown_keys):
-            run.partial = run.partial or "the launch sets keys that no verl release knows"
-    _derive(run, options)
+        _judge_keys(run, table, overrides, {entry.key for entry in entries}, version)
+    _derive(run, version)
     apply_options(run, options)
     _derive_parallelism(run)
     return run
 
 
+def _module(part: Part) -> str:
+    return part.program.replace("/", ".").removesuffix(".py")
+
+
+def _option(launch: Part, *names: str) -> str:
+    """Value of a Hydra command-line flag, "" when it is not given."""
+    entry = next((found for name in names if (found := launch.last(name)) is not None), None)
+    return "" if entry is None else str(entry.value)
+
+
+def _config_name(launch: Part) -> str:
+    return _option(launch, "--config-name", "-cn").removesuffix(".yaml")
+
+
+def _config_folder(launch: Part) -> str:
+    return _option(launch, "--config-path", "--config-dir", "-cp", "-cd")
+
+
+def _starts_from_stock(launch: Part | None, files: list[Part]) -> bool:
+    """Whether unset keys have the defaults of verl's own config.
+
+    So they have when the launch names it, when the config files build on it, and in settings pasted without a command.
+    """
+    if files:
+        bases = [base for part in files for base in part.bases]
+        return launch is None or any(base.rsplit("/", 1)[-1] in _TABLES for base in bases)
+    return launch is None or _is_stock(launch)
+
+
 def _is_stock(launch: Part) -> bool:
-    """Whether the launch starts from verl's own config; overrides pasted without their command are taken so."""
-    name = launch.last("--config-name") or launch.last("-cn")
-    path = launch.last("--config-path") or launch.last("-cp") or launch.last("--config-dir")
-    program = launch.program.replace("/", ".").removesuffix(".py")
-    stock_program = not program or program.endswith(_STOCK_PROGRAMS)
-    stock_name = name is None or str(name.value).removesuffix(".yaml") in _TABLES
-    return stock_program and stock_name and (path is None or str(path.value).endswith("verl/trainer/config"))
+    program, name, folder = _module(launch), _config_name(launch), _config_folder(launch)
+    return (
+        (not program or program.endswith(_STOCK_PROGRAMS))
+        and (not name or name in _TABLES)
+        and (folder in ("", "config", "./config") or folder.endswith("verl/trainer/config"))
+    )
 
 
-def _inherits_stock(files: list[Part]) -> bool:
-    return any(isinstance(part.data, dict) and "actor_rollout_ref" in part.data for part in files)
-
-
-def _own_config(launch: Part | None, options: Options, run: RunConfig) -> list[Part]:
+def _own_config(launch: Part, options: Options) -> list[Part]:
     """The config file that a recipe's launch starts from, if it lies in the project folder."""
-    if launch is None or _is_stock(launch) or options.load is None:
+    name, load_file = _config_name(launch), options.load
+    if _is_stock(launch) or not name or load_file is None:
         return []
-    name = launch.last("--config-name") or launch.last("-cn")
-    path = launch.last("--config-path") or launch.last("-cp") or launch.last("--config-dir")
-    folder = str(path.value) if path is not None else ""
-    module = launch.program.removesuffix(".py").replace(".", "/").rsplit("/", 1)[0]
-    file_name = str(name.value).removesuffix(".yaml") + ".yaml" if name is not None else ""
-    if not file_name:
-        return []
-    candidates = [f"{folder}/{file_name}"] if folder else [f"{module}/config/{file_name}", f"{module}/{file_name}"]
-    if folder and not folder.startswith("/"):
-        candidates.append(f"{module}/{folder}/{file_name}")
-    for candidate in candidates:
-        parts = options.load(candidate, launch.path)
-        if parts:
-            for part in parts:
-                run.sources += start_run("verl", [part], options).sources
-            return parts
-    return []
+    return next((parts for place in _places(launch, name) if (parts := load_file(place, launch.path))), [])
+
+
+def _places(launch: Part, name: str) -> Iterator[str]:
+    """Where a config file may lie: --config-path as written, below the program's folder, or after an unknown prefix."""
+    module = launch.program.removesuffix(".py").replace(".", "/").rpartition("/")[0]
+    folder = re.sub(r"^(?:\$\{?[^}/]*\}?|\$\([^)]*\))/*", "", _config_folder(launch))
+    for base in (folder, f"{module}/{folder}") if folder else (f"{module}/config", module):
+        yield f"{base}/{name}.yaml".lstrip("/")
 
 
 def _table_name(run: RunConfig, launch: Part | None) -> str:
-    """The engine's table: by --config-name, the model_engine group, or the actor's strategy."""
-    name = launch.last("--config-name") if launch else None
-    if name is not None and (stem := str(name.value).removesuffix(".yaml")) in _TABLES:
-        return stem
-    for key in ("model_engine", "actor_rollout_ref.actor.strategy", "actor_rollout_ref.model_engine"):
-        setting = run.native.get(key)
-        if setting is not None and setting.value in _ENGINE_TABLES:
-            return _ENGINE_TABLES[setting.value]
+    """The engine's table: by --config-name, the model_engine group, the actor's strategy, or the keys that are set."""
+    if launch is not None and _config_name(launch) in _TABLES:
+        return _config_name(launch)
+    return _ENGINE_TABLES.get(_engine(run), "ppo_trainer")
+
+
+def _engine(run: RunConfig) -> str:
+    """Name of the training engine as far as the settings tell it; "fsdp" is verl's default."""
+    named = [run.native[key].value for key in _ENGINE_KEYS if key in run.native]
+    for value in named:
+        if value in _ENGINE_TABLES:
+            return str(value)
     if any(key.startswith("actor_rollout_ref.actor.megatron.") for key in run.native):
-        return "ppo_megatron_trainer"
-    return "ppo_trainer"
+        return "megatron"
+    strategy = run.native.get("actor_rollout_ref.actor.strategy")
+    return str(strategy.value) if strategy is not None and isinstance(strategy.value, str) else "fsdp"
 
 
-def _judge_keys(run: RunConfig, table: KeyTable, overrides: list[Entry], version: str | None) -> None:
+def _judge_keys(
+    run: RunConfig, table: KeyTable, overrides: list[Entry], in_files: set[str], version: str | None
+) -> None:
     """Keys that Hydra refuses: unknown without `+`, or `+` over a key that has a value.
 
     Without a stated version only a key that no release knows is reported: one minor version off, the check would
     accuse every third working launch.
     """
+    exact = version is not None and table.exact
+    added: set[str] = set()
     for entry in overrides:
-        key, _, group = entry.key.partition("@")
-        if group or isinstance(entry.value, Unresolved) and "$" in key:
+        key, _, package = entry.key.partition("@")
+        if package or "$" in key or key in in_files or key.startswith("hydra."):
             continue
-        known = table.known(key)
-        if entry.op == "" and not known:
-            exact = version is not None and table.exact
-            if not exact and table.lifecycle(key) is not None:
-                continue
+        if entry.op in ("+", "++"):
+            added.add(key)
+        if entry.op == "+" and exact and _has_value(table, key) and not isinstance(entry.value, dict | list):
+            run.lints.append(_plus_over_existing(entry, table))
+        elif entry.op == "" and not _takes(table, key, added) and (exact or table.lifecycle(key) is None):
             reason = table.explain_unknown(key)
-            run.unknown_keys.append(
-                UnknownKey(key, entry.file, entry.line, list(reason.did_you_mean), reason.note, fatal=exact)
-            )
+            near, note = list(reason.did_you_mean), reason.note
+            if table.is_open(key):
+                near, note = [f"+{key}"], "not in the config, only accepted with a leading +"
+            run.unknown_keys.append(UnknownKey(key, entry.file, entry.line, near, note, fatal=exact))
+    if any(not row.fatal for row in run.unknown_keys):
+        run.partial = run.partial or "the launch sets keys that no verl release knows"
 
 
-def _derive(run: RunConfig, options: Options) -> None:
-    strategy = run.native.get("actor_rollout_ref.actor.strategy")
-    engine = strategy.value if strategy is not None else None
-    if engine is None:
-        table_engine = {name: key for key, name in _ENGINE_TABLES.items()}
-        name = run.native.get("model_engine")
-        engine = name.value if name is not None and name.value in _ENGINE_TABLES else "fsdp"
-        if name is None and any(key.startswith("actor_rollout_ref.actor.megatron.") for key in run.native):
-            engine = table_engine["ppo_megatron_trainer"]
+def _takes(table: KeyTable, key: str, added: set[str]) -> bool:
+    """Whether Hydra takes an override of the key without `+`: it exists, or an earlier `+` made it or its section."""
+    inside = any(key == name or key.startswith(f"{name}.") for name in added)
+    return inside or table.exists(key) or table.is_section(key)
+
+
+def _has_value(table: KeyTable, key: str) -> bool:
+    return table.exists(key) and table.declared(key) is not None
+
+
+def _plus_over_existing(entry: Entry, table: KeyTable) -> Lint:
+    text = (
+        f"+{entry.key} adds a key that verl {table.version} has already, with the value {table.declared(entry.key)}; "
+        "Hydra stops at start-up."
+    )
+    fix = f"Write {entry.key}= without the +, or with ++."
+    return Lint("hydra-plus-existing-key", text, entry.file, entry.line, "error", fix)
+
+
+def _derive(run: RunConfig, version: str | None) -> None:
+    engine = _engine(run)
     run.derive("sharding_backend", engine, "from the actor's strategy", "actor_rollout_ref.actor.strategy")
     if engine in ("fsdp", "fsdp2"):
-        run.derive("fsdp_version", 2 if engine == "fsdp2" else 1, "from the strategy", "actor_rollout_ref.actor.strategy")
+        run.derive("fsdp_version", 2 if engine == "fsdp2" else 1, "the strategy", "actor_rollout_ref.actor.strategy")
     else:
         for name in ("fsdp_size", "model_dtype", "ref_dtype", "offload_policy", "sequence_parallel"):
             run.settings.pop(name, None)
-    _derive_clipping(run, engine, options.versions.get("verl"))
+    _derive_clipping(run, engine, version)
     _derive_algorithm(run)
     derive_moe(run)
 
