@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from ..configs.run_config import RunConfig
+from .divisors import divisor_at_most
 from .outcome import NOT_APPLICABLE, PASS, Hit, Outcome
-from .verl_common import largest_divisor, next_multiple, number, open_question
+from .verl_common import next_multiple, number, open_question
 
 
 def rollout_batch_divides(run: RunConfig) -> Outcome:
@@ -20,7 +21,7 @@ def rollout_batch_divides(run: RunConfig) -> Outcome:
             return missing
         prompts, mini = number(run, "train_batch_prompts"), number(run, name)
         if prompts and mini and prompts % mini:
-            better = largest_divisor(prompts, mini)
+            better = divisor_at_most(prompts, mini)
             return Hit(
                 name,
                 f"{{train_batch_prompts.key}}={prompts} is no multiple of {{{name}.key}}={mini}; the trainer stops at "
@@ -41,7 +42,7 @@ def experience_batch_divides(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE
     if prompts * group % micro == 0:
         return PASS
-    better = largest_divisor(prompts * group, micro)
+    better = divisor_at_most(prompts * group, micro)
     return Hit(
         "logprob_micro_batch_per_gpu",
         f"{{train_batch_prompts.key}}={prompts} x {{group_size.key}}={group} = {prompts * group} samples are no "
@@ -65,7 +66,7 @@ def micro_batch_divides(run: RunConfig) -> Outcome:
     if not per_rank:
         fix = f"Set {{mini_batch_prompts.key}} so that it times {{group_size.key}} reaches {ranks}."
         return Hit("mini_batch_prompts", f"{what} leave none for a rank; the workers stop at start-up.", fix)
-    better = largest_divisor(per_rank, micro)
+    better = divisor_at_most(per_rank, micro)
     return Hit(
         "micro_batch_per_gpu",
         f"{what} are {per_rank} a rank, no multiple of {{micro_batch_per_gpu.key}}={micro}; the workers stop at "
@@ -122,7 +123,7 @@ def engine_divides_gpus(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE
     if world % tensor == 0:
         return PASS
-    better = largest_divisor(world, tensor)
+    better = divisor_at_most(world, tensor)
     return Hit(
         "rollout_tensor_parallel",
         f"{{rollout_tensor_parallel.key}}={tensor} does not divide the {world} GPUs; the workers stop at start-up.",

@@ -13,6 +13,7 @@ from math import gcd
 from ..configs.adapters.common import product
 from ..configs.run_config import RunConfig
 from ..store.versions import in_range
+from .divisors import divisor_at_most
 from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome, Unknown
 from .verl_common import next_multiple, number, open_question, worst
 
@@ -171,7 +172,7 @@ def rollout_fills_steps(run: RunConfig) -> Outcome:
             f"{rest} samples a rollout fill no whole optimizer step; their gradients are kept and stepped together "
             "with samples of the next rollout, which newer weights generated."
         )
-    lower = max((size for size in range(1, train + 1) if samples % size == 0), default=train)
+    lower = divisor_at_most(samples, train)
     return Hit("train_batch_samples", have + what, f"Make it a divisor of {samples}: {lower} is the nearest below.")
 
 

@@ -41,9 +41,8 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     run = start_run("seed", parts, options)
     entries = [entry for part in parts for entry in part.entries]
     run.native = explicit_settings(entries, run.lints)
-    run.keys = {field: keys[0] for field, keys in adapter_data("seed")["fields"].items()}
-    run.keys |= {field: key for key, values in _readings().items() for fields in values.values() for field in fields
-                 if field not in run.keys}  # fmt: skip
+    data = adapter_data("seed")
+    run.keys = {**data["set_by"], **{field: keys[0] for field, keys in data["fields"].items()}}
     for entry in entries:
         _read(run, entry)
     for name, value in (("adv_estimator", "grpo"), ("distillation", False)):
@@ -82,8 +81,10 @@ def _read(run: RunConfig, entry: Entry) -> None:
 
 
 def _read_by_value(run: RunConfig, entry: Entry, value: Any) -> None:
-    word = str(value).strip().lower()
-    fields = _readings()[entry.key].get(word)
+    readings = _readings()[entry.key]
+    fields = readings.get(str(value).strip().lower())
+    if fields is None and value in (0, 1):
+        fields = readings.get(str(bool(value)).lower())
     if fields is None:
         allowed = ", ".join(_readings()[entry.key])
         run.lints.append(_bad_value(entry, f"is none of {allowed}"))
