@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from grpo_guard.configs.adapters.openrlhf import batch, build, claims
 from grpo_guard.configs.parts import Part, parts_of_command
 from grpo_guard.configs.run_config import RunConfig
 from grpo_guard.configs.values import Command, Unresolved, Word
+from grpo_guard.validate import validate_targets
 
 DOTTED = """
 python3 -m openrlhf.cli.train_ppo_ray --actor.num_nodes 1 --actor.num_gpus_per_node 8 --ref.num_gpus_per_node 8
@@ -287,6 +289,29 @@ def test_another_openrlhf_program_is_named_and_not_checked() -> None:
 )
 def test_who_is_claimed(command: str, score: int) -> None:
     assert max(claims(part) for part in parts(command)) == score
+
+
+def test_a_script_that_submits_to_ray(tmp_path: Path) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text(
+        "set -x\n"
+        "N=8\n"
+        "ray job submit --address=http://127.0.0.1:8265 \\\n"
+        """   --runtime-env-json='{"working_dir": "/openrlhf", "env_vars": {"NCCL_DEBUG": "INFO"}}' \\\n"""
+        "   -- python3 -m openrlhf.cli.train_ppo_ray \\\n"
+        "   --actor.num_gpus_per_node ${N} --vllm.num_engines ${N} \\\n"
+        "   --algo.advantage.estimator rloo --rollout.n_samples_per_prompt 1 --train.colocate_all\n"
+    )
+    report = validate_targets([script], versions={"openrlhf": "0.11.2"})
+    assert report.framework == "openrlhf"
+    [finding] = [finding for finding in report.findings if finding.rule == "openrlhf-group-size"]
+    assert finding.setting is not None
+    assert (finding.severity, finding.setting.key, finding.setting.line) == (
+        "error",
+        "--rollout.n_samples_per_prompt",
+        7,
+    )
+    assert {setting.field: setting.value for setting in report.settings}["rollout_engines"] == 8
 
 
 def test_flags_alone_are_claimed_when_three_of_them_tell() -> None:

@@ -50,10 +50,10 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     trainer, backend = _trainer(launches, entries, stated), _backend(launches, entries)
     table = _table(trainer, backend, stated)
     if backend in _HOSTED:
-        run = _hosted(parts, entries, options, backend, trainer, table)
+        run = _hosted(parts, entries, options, backend, table)
     else:
         run = _on_verl(parts, entries, options, trainer, table)
-    _fill_own(run, adapter_data("rllm")["fields"], trainer, table)
+    _fill_own(run, adapter_data("rllm")["fields"], table)
     _judge_own_keys(run, entries, table, backend, certain=bool(trainer) and stated is not None and table.exact)
     for name, value in (("rllm_trainer", trainer or None), ("rllm_backend", backend)):
         run.derive(name, value, "from program and keys", "rllm/backend")
@@ -271,21 +271,19 @@ def _forget_shared(run: RunConfig) -> None:
 # -- hosted backends and rLLM's own settings --
 
 
-def _hosted(
-    parts: list[Part], entries: list[Entry], options: Options, backend: str, trainer: str, table: KeyTable
-) -> RunConfig:
+def _hosted(parts: list[Part], entries: list[Entry], options: Options, backend: str, table: KeyTable) -> RunConfig:
     run = start_run("rllm", parts, options)
     run.native = explicit_settings(entries, run.lints)
     run.notes += [table.note] if table.note else []
-    _fill_own(run, adapter_data("rllm")["hosted"], trainer, table)
+    _fill_own(run, adapter_data("rllm")["hosted"], table)
     run.derive("rollout_engine", backend, "the hosted backend generates", "rllm/backend")
     run.derive("use_critic", False, "rLLM's estimators have no critic", run.key_of("adv_estimator"))
     derive_moe(run)
     return run
 
 
-def _fill_own(run: RunConfig, fields: Mapping[str, list[str]], trainer: str, table: KeyTable) -> None:
-    """Fields from the user's settings, else from the defaults of rLLM's own file; open when the trainer is not known.
+def _fill_own(run: RunConfig, fields: Mapping[str, list[str]], table: KeyTable) -> None:
+    """Fields from the user's settings, else from the defaults of rLLM's own file.
 
     The first key of a field with a value wins, as `rllm.*` does over the backend's own name.
     """
@@ -301,8 +299,6 @@ def _fill_own(run: RunConfig, fields: Mapping[str, list[str]], trainer: str, tab
             value = table.resolved_default(has[0], explicit)
             if value is not MISSING:
                 run.settings[name] = Setting(name, has[0], value, DEFAULT, version=f"rLLM {table.version}")
-        elif not trainer:
-            run.keys[name] = keys[0]
 
 
 def _judge_own_keys(run: RunConfig, entries: Iterable[Entry], table: KeyTable, backend: str, certain: bool) -> None:
