@@ -256,8 +256,14 @@ class _Composition:
     def _merge(self, document: Document, package: str) -> None:
         """Own settings over what is there: mappings merge, anything else replaces."""
         prefix = package.split(".") if package else []
+        if not prefix and isinstance(document.data, dict):
+            for key, value in document.data.items():
+                if isinstance(value, dict) and value.get("_override_"):  # NeMo-RL: this section starts anew
+                    self.tree.pop(key, None)
         for entry in document.entries:
             if entry.key == "defaults" or entry.key.startswith("defaults."):
+                continue
+            if entry.key.endswith("._override_"):
                 continue
             *branch, leaf = [*prefix, *entry.key.split(".")]
             table = self.tree

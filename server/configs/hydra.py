@@ -131,7 +131,7 @@ def parse_override(text: str, unknown: tuple[str, ...] = ()) -> Override:
 
 
 def parse_omegaconf_cli(text: str, unknown: tuple[str, ...] = ()) -> Override:
-    """Parse one word as `OmegaConf.from_cli` does (EasyR1, SkyRL, AReaL, NeMo-RL).
+    """Parse one word as `OmegaConf.from_cli` does (EasyR1, SkyRL). NeMo-RL and AReaL use Hydra's grammar instead.
 
     It differs from Hydra: there are no prefixes and no sweeps, the value is YAML (`yes` is True, `010` is 8,
     `a,b` is text, nothing after `=` is None), and a word without `=` sets the key to None.

@@ -5,8 +5,9 @@ Nothing outside the document is looked at: the environment, clocks and custom re
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..limits import MAX_DEPTH, MAX_NODES, MAX_SHELL_VALUE_CHARS
@@ -38,20 +39,27 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
         at = text.find("${", end + 1)
 
 
-def interpolate(tree: Any) -> Any:
+Resolvers = Mapping[str, Callable[..., Any]]
+
+# What NeMo-RL registers for its own configs (nemo_rl/utils/config.py).
+NEMO_RL_RESOLVERS: Resolvers = {"mul": operator.mul, "div": operator.truediv, "max": max}
+
+
+def interpolate(tree: Any, resolvers: Resolvers | None = None) -> Any:
     """A copy of the tree with every `${...}` that the tree itself decides put in.
 
-    In: plain data (mappings, lists, scalars, `Unresolved`). Out: the same shape; `${a.b}`, `${.x}`, `${a[0]}` and
-    `${oc.select:a,default}` are replaced, whole-value ones keep the type. What the tree does not decide stays
-    `Unresolved`: other resolvers (`oc.env`, `now`, custom ones), missing keys, `???`, cycles, and results that would
-    grow beyond the caps. Nothing is raised.
+    In: plain data (mappings, lists, scalars, `Unresolved`), and resolvers that the framework registers, as pure
+    functions of numbers. Out: the same shape; `${a.b}`, `${.x}`, `${a[0]}` and `${oc.select:a,default}` are replaced,
+    whole-value ones keep the type. What the tree does not decide stays `Unresolved`: other resolvers (`oc.env`,
+    `now`), missing keys, `???`, cycles, and results that would grow beyond the caps. Nothing is raised.
     """
-    return _Interpolation(tree).run()
+    return _Interpolation(tree, resolvers or {}).run()
 
 
 class _Interpolation:
-    def __init__(self, tree: Any) -> None:
+    def __init__(self, tree: Any, resolvers: Resolvers) -> None:
         self.tree = tree
+        self.resolvers = resolvers
         self.done: dict[tuple[str, ...], Any] = {}
         self.open: set[tuple[str, ...]] = set()
         self.nodes = 0
@@ -141,7 +149,14 @@ class _Interpolation:
             if found and value is not None:
                 return value
             return _yaml_or_text(default.strip()) if comma else None
-        return undecided
+        function = self.resolvers.get(resolver.strip())
+        values = [_yaml_or_text(argument.strip()) for argument in arguments.split(",")]
+        if function is None or not all(isinstance(value, int | float) for value in values):
+            return undecided
+        try:
+            return function(*values)
+        except (TypeError, ValueError, ArithmeticError):
+            return undecided
 
     def _look_up(self, key: str, path: tuple[str, ...]) -> tuple[bool, Any]:
         """Whether the key exists, and its resolved value. Leading dots count from the mapping that holds `path`."""

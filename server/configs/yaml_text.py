@@ -37,6 +37,7 @@ _MAX_TAB_CHECK_CHARS = 200_000  # the pure Python parser is slow
 _MERGE = object()  # stands for the key `<<`
 
 _STANDARD_TAGS = "tag:yaml.org,2002:"
+_COLLECTION_TAGS = frozenset(("!", "map", "seq", "set", "omap", "pairs"))
 _SIMPLE_VALUE = re.compile(r"[A-Za-z0-9_./+-]*", re.ASCII)
 
 
@@ -258,7 +259,7 @@ class _Composer:
         if len(self.stack) >= MAX_DEPTH:
             raise InputError(f"{self._place_name(line)}: nested deeper than {MAX_DEPTH} levels; no config is")
         self._count(1, line)
-        if event.tag is not None and not event.tag.startswith(_STANDARD_TAGS):
+        if event.tag is not None and event.tag.removeprefix(_STANDARD_TAGS) not in _COLLECTION_TAGS:
             self._lint_tag(event.tag, line)
         if event.anchor is not None:
             self.anchors[event.anchor] = None
