@@ -37,6 +37,8 @@ _ANSI = re.compile(r"\\(?:x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|
 _ANSI_LETTERS = {
     "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v",
 }  # fmt: skip
+_MAX_BRACE_WORD = 10_000  # a longer word is data, not a brace list
+_MAX_OPEN_BRACES = 50
 _ARITHMETIC_WINDOW = 20_000  # characters searched for the end of `$((`
 
 
@@ -113,6 +115,8 @@ class WordReader:
         return expand_braces(word) if "{" in word.raw else [word]
 
     def _finished(self, parts: list[Part], start: int, line: int) -> WordNode:
+        if not parts:  # nothing but continuations
+            parts = [Literal("", False, line)]
         first = parts[0]
         if type(first) is Literal and not first.quoted and "~" in first.text:
             tilde = _TILDE.match(first.text)
@@ -514,6 +518,8 @@ def _ansi_character(found: re.Match[str]) -> str:
 
 def expand_braces(word: WordNode) -> list[WordNode]:
     """`a{1..3}{b,c}` as the words it stands for; the word itself when there is nothing to expand."""
+    if len(word.raw) > _MAX_BRACE_WORD or "}" not in word.raw:
+        return [word]
     variants = _brace_variants(list(word.parts))
     if len(variants) == 1 or len(variants) > MAX_SHELL_LOOP:
         return [word]
@@ -549,11 +555,15 @@ def _brace_variants(parts: list[Part]) -> list[list[Part]]:
 
 def _first_group(parts: list[Part]) -> tuple[list[Part], list[list[Part]], list[Part]] | None:
     """(parts before, the alternatives, parts after) of the first brace list; nested lists stay inside one choice."""
+    tries = 0
     for start, part in enumerate(parts):
         if type(part) is not Literal or part.quoted:
             continue
         at = part.text.find("{")
         while at >= 0:
+            tries += 1
+            if tries > _MAX_OPEN_BRACES:
+                return None
             found = _close_group(parts, start, at)
             if found is not None:
                 head: list[Part] = [*parts[:start], part._replace(text=part.text[:at])]
