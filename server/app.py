@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -60,13 +60,6 @@ def build_server(roots: Roots) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-
-
-def serve_stdio(roots: Roots) -> NoReturn:
-    """Answer on standard input and output until the input ends, then end the process."""
-    from .transport import run_stdio
-
-    run_stdio(build_server(roots))
 
 
 def _describe(tool: Tool) -> types.Tool:

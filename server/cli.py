@@ -67,9 +67,9 @@ def _add_validate(verbs: Any) -> None:
         "validate",
         help="check a launch script or config",
         description=(
-            "Check a launch script or config: verl, rLLM and EasyR1 (shell with Hydra or OmegaConf overrides, YAML), TRL "
-            "(YAML, command lines, GRPOConfig calls), OpenRLHF flags, DeepSpeed JSON, accelerate YAML. Several targets "
-            "are one run. Nothing is executed."
+            "Check a launch script or config: verl, rLLM and EasyR1 (shell with Hydra or OmegaConf overrides, YAML), "
+            "TRL (YAML, command lines, GRPOConfig calls), OpenRLHF flags, DeepSpeed JSON, accelerate YAML. Several "
+            "targets are one run. Nothing is executed."
         ),
         epilog=_EPILOG,
         allow_abbrev=False,
@@ -236,8 +236,6 @@ def _rules(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from .app import serve_stdio
-    from .roots import Roots
+    from .serve import serve_stdio
 
-    serve_stdio(Roots.choose(options.root))
-    return EXIT_OK
+    serve_stdio(options.root)

@@ -136,32 +136,39 @@ def clean(text: str) -> str:
 def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> dict[str, Any]:
     """The report as plain JSON types.
 
-    detail: "full" has everything; "normal" leaves out settings and assumptions and sums up what was not decided;
-    "brief" has findings and unknown keys only. limit: at most so many findings, unknown keys and undecided rules each;
-    what was cut is said in `notes`.
+    detail: "full" has everything; "normal" leaves out the effective settings and assumptions; "brief" also leaves out
+    titles, references and formulas. limit: at most so many findings, unknown keys and undecided rules each; what was
+    cut is said in `notes`.
     """
     data: dict[str, Any] = plain(report)
     if detail != "full":
-        for name in ("settings", "assumptions"):
-            del data[name]
-        data["findings"] = [_short_finding(finding, detail) for finding in data["findings"]]
+        del data["settings"], data["assumptions"]
+        data["findings"] = [_without(row, *_empty(row)) for row in data["findings"]]
     if detail == "brief":
-        for name in ("undecided", "batch"):
-            del data[name]
+        data["findings"] = [_without(row, "title", "references", "pattern") for row in data["findings"]]
+        data["undecided"] = [_without(row, "note") for row in data["undecided"]]
+        data["batch"] = _without(data["batch"], "formula")
+        data["seed_rules"] = [_brief_seed_row(row) for row in data["seed_rules"]]
     for name in ("findings", "unknown_keys", "undecided"):
-        rows = data.get(name)
-        if limit is not None and rows is not None and len(rows) > limit:
-            data["notes"].append(f"{len(rows) - limit} more {name.replace('_', ' ')} cut; raise limit to see them")
+        rows = data[name]
+        if limit is not None and len(rows) > limit:
+            data["notes"].append(f"{len(rows) - limit} more {name.replace('_', ' ')} cut; a higher limit shows them")
             data[name] = rows[:limit]
     return {name: value for name, value in data.items() if value not in ([], {}) or name in _ALWAYS}
 
 
 _ALWAYS = ("framework", "sources", "versions", "summary", "findings", "unknown_keys", "undecided")
+_BRIEF_NOTE_CHARS = 100
 
 
-def _short_finding(finding: dict[str, Any], detail: str) -> dict[str, Any]:
-    keep = {name: value for name, value in finding.items() if value not in (None, [], "")}
-    if detail == "brief":
-        keep.pop("references", None)
-        keep.pop("title", None)
-    return keep
+def _without(row: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def _empty(row: dict[str, Any]) -> list[str]:
+    return [name for name, value in row.items() if value in (None, [], "")]
+
+
+def _brief_seed_row(row: dict[str, Any]) -> dict[str, Any]:
+    note = row["note"] if len(row["note"]) <= _BRIEF_NOTE_CHARS else row["note"][: _BRIEF_NOTE_CHARS - 1] + "…"
+    return {**_without(row, "checks"), "note": note}

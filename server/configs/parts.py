@@ -26,6 +26,7 @@ class Part:
     entries: list[Entry] = field(default_factory=list)
     positional: list[Word] = field(default_factory=list)
     env: dict[str, Word] = field(default_factory=dict)
+    limits: dict[str, Word] = field(default_factory=dict)  # resource limits of the shell, e.g. "open_files"
     data: Any = None
     bases: list[str] = field(default_factory=list)  # parents in a `defaults:` list that are not in the project
     takes_arguments: bool = False
@@ -44,6 +45,7 @@ class Part:
 
 _OVERRIDE = re.compile(r"(\+\+|\+|~)?[A-Za-z_][\w./@:$-]*=")
 _DELETE = re.compile(r"~[A-Za-z_][\w./@-]*$")
+_PLACEHOLDER = re.compile(r"<[A-Za-z][\w ./-]{0,80}>")
 _FLAG = re.compile(r"--?[A-Za-z]")
 _NEGATIVE_NUMBER = re.compile(r"-[\d.]")
 _PYTHON = re.compile(r"(.*/)?(python|python3|python3\.\d+|pypy3?)$")
@@ -151,6 +153,9 @@ def _read_words(part: Part, words: Iterable[Word]) -> None:
             part.entries.append(_flag_entry(word, []))
         elif is_flag:
             pending = (word, [])
+        elif is_override and (placeholder := _PLACEHOLDER.search(word.text)) and word.known:
+            part.entries.append(_placeholder_entry(word, placeholder[0]))
+            part.lints.append(_placeholder_lint(word, placeholder[0]))
         elif is_override:
             entries, lints = read_overrides([word], omegaconf=omegaconf)
             part.entries += entries
@@ -161,6 +166,19 @@ def _read_words(part: Part, words: Iterable[Word]) -> None:
             part.positional.append(word)
     if pending is not None:
         part.entries.append(_flag_entry(*pending))
+
+
+def _placeholder_entry(word: Word, placeholder: str) -> Entry:
+    head, _, value = word.text.partition("=")
+    key = head.lstrip("+~")
+    op = head[: len(head) - len(key)]
+    return Entry(key, Unresolved(value, (placeholder,)), word.file, word.line, op, value)
+
+
+def _placeholder_lint(word: Word, placeholder: str) -> Lint:
+    key = word.text.partition("=")[0].lstrip("+~")
+    text = f"{key} still holds the placeholder {placeholder}; the launch needs a value there."
+    return Lint("placeholder", text, word.file, word.line, "info", f"Replace {placeholder}.")
 
 
 def _flag_entry(flag: Word, values: list[Word]) -> Entry:

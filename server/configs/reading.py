@@ -219,8 +219,19 @@ def _attach(script: Script, reading: Reading, name: str) -> None:
         first.env = script.env
         first.notes.append(f"{name}: no launch of a trainer was found in this script")
         reading.documents.append(first)
+    first.limits |= _limits(script)
     first.lints += script.lints
     first.assumptions += script.assumptions
+
+
+def _limits(script: Script) -> dict[str, Word]:
+    """Resource limits that the script sets for its launch: `ulimit -n N` as "open_files"."""
+    found: dict[str, Word] = {}
+    for command in script.commands:
+        words = [word.text for word in command.argv]
+        if words and words[0] == "ulimit" and len(words) >= 3 and words[-2].endswith("n"):
+            found["open_files"] = command.argv[-1]
+    return found
 
 
 def _arguments(text: str, name: str) -> Reading:

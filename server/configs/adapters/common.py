@@ -44,6 +44,11 @@ def start_run(framework: str, parts: Iterable[Part], options: Options) -> RunCon
         for name, word in part.env.items():
             value = word.text if word.known else Unresolved(word.text, word.unknown)
             run.env[name] = Setting(f"env.{name}", name, value, EXPLICIT, word.file, word.line)
+        for name, word in part.limits.items():
+            value = (
+                int(word.text) if word.text.isdecimal() and len(word.text) < 20 else Unresolved(word.text, word.unknown)
+            )
+            run.settings[name] = Setting(name, "ulimit -n", value, EXPLICIT, word.file, word.line)
     if any(part.takes_arguments for part in parts):
         run.notes.append('the launch takes further arguments ("$@"); they were taken as none')
     return run
@@ -87,9 +92,10 @@ def fill(
     """Fill canonical fields from the run's explicit settings, else from the defaults of `table`.
 
     The first native key of a field that the user set wins; the default is that of the first key the table knows.
-    A field whose keys this version does not know is noted in `run.absent`; one inside an open dictionary, or in a section
-    of `handed_on` that is handed on to another library, is null until somebody sets it. version: "verl 0.9.1", shown beside defaults. With `defaults_known` false (the defaults come from
-    a file that was not found) an unset field is unresolved, never guessed.
+    A field whose keys this version does not know is noted in `run.absent`; one inside an open dictionary, or in a
+    section of `handed_on` that is handed on to another library, is null until somebody sets it. version: "verl 0.9.1",
+    shown beside defaults. With `defaults_known` false (the defaults come from a file that was not found) an unset field
+    is unresolved, never guessed.
     """
     explicit = {key: setting.value for key, setting in run.native.items()}
     for name, keys in fields.items():

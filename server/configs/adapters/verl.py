@@ -99,9 +99,10 @@ def _starts_from_stock(launch: Part | None, files: list[Part]) -> bool:
 
 def _is_stock(launch: Part) -> bool:
     program, name, folder = _module(launch), _config_name(launch), _config_folder(launch)
+    named = launch.last("--config-name") or launch.last("-cn")
     return (
         (not program or program.endswith(_STOCK_PROGRAMS))
-        and (not name or name in _TABLES)
+        and (named is None or name in _TABLES)
         and (folder in ("", "config", "./config") or folder.endswith("verl/trainer/config"))
     )
 
