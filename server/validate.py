@@ -11,7 +11,7 @@ from .checks.expr import Unknown
 from .checks.outcome import NotApplicable, Pass
 from .checks.suppression import suppressions
 from .configs.adapters.common import Options
-from .configs.assembly import ADAPTERS, Follower, adapter_module, build_runs, project_folder
+from .configs.assembly import ADAPTERS, Follower, adapter_module, build_runs, checkout_versions, project_folder
 from .configs.reading import Reading, read_pasted, read_path
 from .configs.run_config import RunConfig, UnknownKey
 from .configs.values import InputError, Lint
@@ -61,6 +61,10 @@ def validate_targets(
     follower = Follower(project, places, MAX_INCLUDES)
     options.root, options.load = project, follower.load
     reading = Reading()
+    for package, version in checkout_versions(project).items():
+        if package not in options.versions:
+            options.versions[package] = version
+            reading.notes.append(f"{package} {version}: the version of the checkout that holds the file")
     for path in paths:
         reading.add(read_path(path, project))
     return _report(reading, options, framework, focus, ruleset)
@@ -94,7 +98,7 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 def _report(reading: Reading, options: Options, framework: str, focus: str, ruleset: str) -> Report:
     runs = build_runs(reading, options, framework.lower())
     primary = runs[0]
-    report = Report(primary.framework, versions=dict(primary.versions), notes=list(reading.unread))
+    report = Report(primary.framework, versions=dict(primary.versions), notes=list(reading.notes))
     report.sources = _sources(runs)
     verdicts = [check_run(run, focus) for run in runs]
     findings = [finding for run, answers in zip(runs, verdicts, strict=True) for finding in _findings(run, answers)]

@@ -65,6 +65,26 @@ def project_folder(path: Path) -> Path:
     return folder
 
 
+# Where a framework's own checkout states its version
+_VERSION_FILES = {"verl": "verl/version/version"}
+
+
+def checkout_versions(root: Path) -> dict[str, str]:
+    """Versions that the project folder states because it is a framework's own checkout."""
+    from ..store.versions import is_version
+    from .files import read_text
+
+    found: dict[str, str] = {}
+    for package, place in _VERSION_FILES.items():
+        try:
+            text = read_text(root / place).strip()
+        except InputError:
+            continue
+        if is_version(text):
+            found[package] = text
+    return found
+
+
 class Follower:
     """Reads files that the input names (a DeepSpeed JSON, an accelerate YAML), only inside `root`, each once a run."""
 

@@ -20,13 +20,13 @@ class Reading:
 
     launches: list[list[Part]] = field(default_factory=list)
     documents: list[Part] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)  # what could not be read, for notes
+    notes: list[str] = field(default_factory=list)  # what was found or could not be read
     texts: dict[str, str] = field(default_factory=dict)  # name -> text as read, for comments that address this tool
 
     def add(self, other: Reading) -> None:
         self.launches += other.launches
         self.documents += other.documents
-        self.unread += other.unread
+        self.notes += other.notes
         self.texts |= other.texts
 
     @property
@@ -205,7 +205,7 @@ def _shell(text: str, name: str, root: Path | None) -> Reading:
     for command in script.launches[:MAX_LAUNCHES]:
         reading.launches.append(parts_of_command(command, script.takes_arguments))
     if len(script.launches) > MAX_LAUNCHES:
-        reading.unread.append(f"{name}: only the first {MAX_LAUNCHES} of {len(script.launches)} launches were read")
+        reading.notes.append(f"{name}: only the first {MAX_LAUNCHES} of {len(script.launches)} launches were read")
     _attach(script, reading, name)
     return reading
 
