@@ -40,20 +40,19 @@ def printable(text: object, limit: int = 160) -> str:
 
 
 def clean(text: str) -> str:
-    """Text as every reader expects it: without a leading byte order mark and without lone surrogates."""
-    text = text[1:] if text.startswith("\ufeff") else text
+    """Text that every encoder accepts: lone surrogates replaced."""
     return text if text.isascii() else _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def checked(text: str, path: str, *, long_lines: bool = False) -> str:
-    """`clean` text that is small enough to be read.
+    """`clean` text without a byte order mark that is small enough to be read.
 
     Raises InputError if it is larger than `MAX_CONFIG_BYTES` or, unless `long_lines`, has a line longer than
     `MAX_LINE_CHARS` (minified JSON may be one long line, nothing else may).
     """
     if len(text) > MAX_CONFIG_BYTES:
         raise InputError(_too_large(path))
-    text = clean(text)
+    text = clean(text).removeprefix("\ufeff")
     if not long_lines and len(text) > MAX_LINE_CHARS:
         for number, line in enumerate(text.split("\n"), start=1):
             if len(line) > MAX_LINE_CHARS:

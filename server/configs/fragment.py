@@ -38,7 +38,7 @@ def read_fragment(text: str, path: str) -> Document:
     text is one); flags keep their dashes in the key and a flag without value is True; placeholders (`...`, `<path>`)
     are `Unresolved`. Lines that are no setting are in the notes. Nothing is raised: text over the caps is cut.
     """
-    cut = clean(text[:_MAX_FRAGMENT_CHARS])
+    cut = clean(text[:_MAX_FRAGMENT_CHARS]).removeprefix("\ufeff")
     document = _whole(cut, path) or _line_by_line(cut, path)
     if len(text) > _MAX_FRAGMENT_CHARS:
         document.notes.append(f"only the first {_MAX_FRAGMENT_CHARS:,} characters were read")

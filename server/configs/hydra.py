@@ -160,7 +160,7 @@ def read_overrides(words: Iterable[Word], *, omegaconf: bool = False) -> tuple[l
         override = parse(word.text, word.unknown)
         if override.problem:
             lints.append(Lint(override.rule, override.problem, word.file, word.line, override.severity))
-        if override.key or not override.problem:
+        if "=" in word.text or not override.problem:
             text = printable(word.text.partition("=")[2])
             entries.append(Entry(override.key, override.value, word.file, word.line, override.op, text))
     return entries, lints

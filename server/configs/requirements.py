@@ -32,6 +32,7 @@ _TABLE_HEAD = re.compile(r"(?:# )?(?:Package|Name) +Version\b.*")
 _TABLE_ROW = re.compile(rf"({_NAME})[ \t]+({_VERSION})(?:[ \t].*)?")
 _LOCK_TABLE = re.compile(r"\[\[packages?\]\]\s*")
 _LOCK_FIELD = re.compile(r"(name|version)\s*=\s*[\"']([^\"']{1,120})[\"']\s*")
+_JSON_START = re.compile(r"\s*(?:\{|\[\s*[{\]])")
 _CONDA = re.compile(rf"(?:[\w.-]+::)?({_NAME})\s*(?:(==?)\s*({_VERSION})(?:=[\w.*]+)?|(\S.*))?")
 
 
@@ -86,8 +87,7 @@ def read_requirements(text: str, path: str) -> Requirements:
     text = checked(text, path, long_lines=True)
     found = Requirements()
     name = path.replace("\\", "/").rpartition("/")[2].lower()
-    start = text.lstrip()[:1]
-    if start == "{" or (start == "[" and not name.endswith((".toml", ".lock")) and not text.lstrip().startswith("[[")):
+    if _JSON_START.match(text):
         _from_json(text, path, found)
     elif re.search(r"^\[\[packages?\]\]", text, re.MULTILINE):
         _from_lock(text.split("\n"), found)

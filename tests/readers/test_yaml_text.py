@@ -188,7 +188,7 @@ def test_broken_yaml_says_where(text, message):
 
 
 def test_a_tab_that_only_libyaml_accepts():
-    (lint,) = read_yaml("a: 1\nb: 2\t# no harm\nc: \t3\n", "x").lints
+    (lint,) = read_yaml("a: |\n  tab\there\nc: \t3\n", "x").lints
     assert (lint.rule, lint.severity, lint.line) == ("yaml-tab", "error", 3)
     with pytest.raises(yaml.YAMLError):
         yaml.safe_load("c: \t3\n")
