@@ -111,9 +111,10 @@ class Report:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON types: unresolved values as text, numbers that are not finite as "nan", "inf", "-inf"."""
+    """The value as JSON types: unresolved values as far as their text goes (else "unknown"), numbers that are not finite
+    as "nan", "inf", "-inf"."""
     if isinstance(value, Unresolved):
-        return value.text
+        return clean(value.text) or "unknown"
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     if isinstance(value, dict):
