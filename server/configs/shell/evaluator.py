@@ -516,13 +516,13 @@ class Interpreter:
     def _while(self, node: While) -> Status:
         with self.branches.scope(node.line):
             for _ in range(MAX_SHELL_LOOP):
+                decisions, writes = self.report.decisions, self.variables.writes
                 status = self.condition(node.condition)
                 status = negated(status) if node.until else status
                 if status.ok is None or (status.ok and status.guessed):
                     return self._open_end(node.condition.raw, status, node.body, node.line)
                 if not status.ok:
                     return OK
-                decisions, writes = self.report.decisions, self.variables.writes
                 if not self._round(node.body):
                     return OK
                 waits = self.report.decisions > decisions and node.condition.raw.strip() in _ENDLESS

@@ -439,6 +439,19 @@ class Expander:
             self.shell.variables.assign(part.name, default)
         return default
 
+    def chosen_operand(self, part: Parameter) -> WordNode | None:
+        """The operand of `${x:-word}` or `${x:+word}` where it is what the expansion gives, and may hold quotes."""
+        op, operand = part.op, part.argument
+        if op not in (":-", "-", ":+", "+") or operand is None or not operand.parts or part.indirect:
+            return None
+        present, value = self.lookup(part)
+        filled = bool(present) and (op[0] != ":" or bool(text_of(value)))
+        if filled is (op[-1] == "-") or (filled and not is_known(value)):
+            return None
+        if present is None:
+            self.absent.add(part.name)
+        return operand
+
     def _substring(self, part: Parameter, value: Value) -> Value:
         offset, _ = self.number(part.argument) if part.argument is not None else (0, ())
         length = self.number(part.second)[0] if part.second is not None else 1 << 40
@@ -508,8 +521,16 @@ class _Splitter:
         self.origin: tuple[int, str] | None = None  # place of a field that came out of an array or a split
 
     def run(self) -> list[Field]:
-        for part in self.word.parts:
-            if type(part) is Literal:
+        self._parts(self.word)
+        self._flush()
+        return self.done
+
+    def _parts(self, word: WordNode, inner: bool = False) -> None:
+        """Add the parts of a word; in an `inner` one, the operand of `${x:-word}`, plain text is split as well."""
+        for part in word.parts:
+            if type(part) is Literal and inner and not part.quoted:
+                self._split((Piece(part.text, part.line, self.file),))
+            elif type(part) is Literal:
                 if part.text:
                     self.pieces.append(Piece(part.text, part.line, self.file))
                 self.started = self.started or part.quoted or bool(part.text)
@@ -519,9 +540,11 @@ class _Splitter:
                 self.pieces += self.expander.part(part)
                 self.started = True
             else:
-                self._split(self.expander.part(part))
-        self._flush()
-        return self.done
+                operand = self.expander.chosen_operand(part) if type(part) is Parameter else None
+                if operand is not None:
+                    self._parts(operand, inner=True)
+                else:
+                    self._split(self.expander.part(part))
 
     def run_value(self, value: Value) -> list[Field]:
         self._split(value)

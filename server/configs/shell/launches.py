@@ -471,7 +471,7 @@ def _is_helper(words: Sequence[str]) -> bool:
         if word.startswith("-"):
             continue
         if word.endswith(".py") or "." in word or "/" in word:
-            tail = word.lower().rsplit("/", 1)[-1]
+            tail = "/".join(word.lower().split("/")[-2:])  # the file and its folder
             return any(part in tail for part in HELPER_WORDS)
     return False
 

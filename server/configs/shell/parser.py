@@ -86,7 +86,7 @@ class Parser(WordReader):
         while True:
             start = self.pos
             try:
-                items += self._sequence().items
+                self._sequence(items)  # fills the list, so that a fault loses one statement only
                 if self.pos >= self.end:
                     break
                 self._skip_stray_closing()
@@ -186,9 +186,9 @@ class Parser(WordReader):
 
     # --- lists and pipelines ---
 
-    def _sequence(self) -> Sequence:
+    def _sequence(self, items: list[tuple[Node, bool]] | None = None) -> Sequence:
         """Commands up to a closing word, `)`, `;;` or the end. What ended it is left for the caller."""
-        items: list[tuple[Node, bool]] = []
+        items = [] if items is None else items
         line = self.line_at(self.pos)
         while True:
             self._newlines()
