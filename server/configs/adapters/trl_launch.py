@@ -129,7 +129,7 @@ def _autocast(run: RunConfig) -> None:
         run.set_explicit_like("autocast_dtype", run.settings["fp16"], "float16")
     elif run.value("bf16") is True:
         run.set_explicit_like("autocast_dtype", run.settings["bf16"], "bfloat16")
-    elif run.value("bf16") is False and told is not None:
+    elif run.value("bf16") is False and told is not None and isinstance(told.value, str):
         run.set_explicit_like("autocast_dtype", told, names.get(told.value, told.value))
 
 
