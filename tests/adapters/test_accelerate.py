@@ -126,7 +126,9 @@ def test_fsdp_without_a_version_is_fsdp_1(run_of: RunOf) -> None:
         ("fsdp_sharding_strategy: SHARD_GRAD_OP", False),
         ("fsdp_sharding_strategy: 1", True),
         ("sharding_strategy: HYBRID_SHARD", True),
-        ("fsdp_reshard_after_forward: false", False),
+        ("fsdp_reshard_after_forward: false", True),  # FSDP1 never reads this key
+        ("fsdp_version: 2\n  fsdp_reshard_after_forward: false", False),
+        ("fsdp_version: 2\n  fsdp_sharding_strategy: SHARD_GRAD_OP", True),  # and FSDP2 never that one
     ],
 )
 def test_spellings_of_the_sharding_strategy(run_of: RunOf, line: str, reshards: bool) -> None:

@@ -247,13 +247,13 @@ def _world_size(run: RunConfig, launch: Launch) -> None:
 def _fsdp(run: RunConfig, launch: Launch, options: Options) -> None:
     table = load("accelerate", ["launch"], options.versions.get("accelerate"))
     version = f"accelerate {table.version}"
-    names = adapter_data("accelerate")["fields"]
-    for name in ("fsdp_version", "reshard_after_forward", "offload_param", "forward_prefetch"):
-        keys = [names[name]] if isinstance(names[name], str) else names[name]
-        setting = next((launch.options[key] for key in keys if key in launch.options), None)
+    for name, key in _FSDP_KEYS.items():
+        if name == "reshard_after_forward" and backend(launch) == "fsdp2":
+            key = "fsdp_reshard_after_forward"
+        setting = launch.options.get(key)
         if setting is None:
-            default = table.default(keys[0]) if table.known(keys[0]) else 1 if name == "fsdp_version" else None
-            setting = Setting(name, f"fsdp_config.{keys[0]}", default, DEFAULT, version=version)
+            default = table.default(key) if table.known(key) else 1 if name == "fsdp_version" else None
+            setting = Setting(name, f"fsdp_config.{key}", default, DEFAULT, version=version)
         run.settings[name] = replace(setting, field=name, value=_FSDP_READING[name](setting.value))
     offloaded = run.value("offload_param")
     if backend(launch) == "fsdp2":
@@ -294,6 +294,13 @@ def _offload(value: Any) -> Any:
     return "cpu" if as_bool(value) is True else None if as_bool(value) is False else value
 
 
+# FSDP1 takes the sharding strategy (the launcher always passes it), FSDP2 fsdp_reshard_after_forward
+_FSDP_KEYS = {
+    "fsdp_version": "fsdp_version",
+    "reshard_after_forward": "fsdp_sharding_strategy",
+    "offload_param": "fsdp_offload_params",
+    "forward_prefetch": "fsdp_forward_prefetch",
+}
 _FSDP_READING = {
     "fsdp_version": _version,
     "reshard_after_forward": _reshards,
