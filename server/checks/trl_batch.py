@@ -11,6 +11,7 @@ from math import gcd
 from ..configs.adapters.common import whole
 from ..configs.run_config import DEFAULT, RunConfig
 from ..store.versions import in_range
+from .divisors import divisor_at_most
 from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome, Unknown
 
 _NO_VERSION = NotApplicable("only some TRL releases ask for this; give the version")
@@ -39,7 +40,7 @@ def _stated_generation_batch(run: RunConfig, group: int | None) -> Outcome:
     size = _number(run, "generation_batch_size")
     if group is None or size % group == 0:
         return PASS if group else NOT_APPLICABLE
-    better = _largest_divisor(size, group)
+    better = divisor_at_most(size, group)
     return Hit(
         "group_size",
         f"{{generation_batch_size.key}}={size} does not hold whole groups of {{group_size.key}}={group}; TRL stops at "
@@ -74,7 +75,7 @@ def _whole_groups(run: RunConfig, per_process: int, group: int, steps_field: str
         return PASS
     total = per_process * world
     by_steps = step // gcd(step, world)
-    better = _largest_divisor(total, group)
+    better = divisor_at_most(total, group)
     message = (
         f"{per_process} samples per process x {world} processes = {total} samples, which are no whole groups of "
         f"{{group_size.key}}={group}; TRL stops at start-up."
@@ -114,8 +115,7 @@ def generation_batch_is_multiple(run: RunConfig) -> Outcome:
     if size < 1 or micro < 1:
         return NOT_APPLICABLE
     if world is None and size % micro == 0:
-        fitting = ", ".join(str(n) for n in range(1, min(size // micro, 512) + 1) if (size // micro) % n == 0)
-        return Unknown(frozenset([f"{run.key_of('world_size')} (works with {fitting})"]))
+        return Unknown(frozenset([f"{run.key_of('world_size')} (works with a divisor of {size // micro})"]))
     step = micro * (world or 1)
     if size % step == 0:
         return PASS
@@ -190,7 +190,7 @@ def tensor_parallel_divides(run: RunConfig) -> Outcome:
         return Unknown(frozenset([f"{run.key_of('world_size')} (works with a multiple of {parallel})"]))
     if world % parallel == 0:
         return PASS
-    better = _largest_divisor(world, parallel)
+    better = divisor_at_most(world, parallel)
     return Hit(
         "rollout_tensor_parallel",
         f"{{rollout_tensor_parallel.key}}={parallel} does not divide the {world} processes that share their GPUs with "
@@ -252,7 +252,3 @@ def _written(run: RunConfig, name: str) -> bool:
 def _at(run: RunConfig, versions: str) -> bool:
     version = run.versions.get("trl")
     return version is None or in_range(version, versions)
-
-
-def _largest_divisor(size: int, at_most: int) -> int:
-    return next((part for part in range(min(at_most, size), 0, -1) if size % part == 0), 1)

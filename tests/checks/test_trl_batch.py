@@ -33,8 +33,11 @@ def sizes_that_work(outcome: Outcome) -> Callable[[int], bool]:
     if match := re.search(r"multiple of (\d+)", need):
         step = int(match[1])
         return lambda world: world % step == 0
-    listed = {int(number) for number in re.findall(r"\d+", need.partition("works with")[2])}
-    return lambda world: world in listed
+    if match := re.search(r"divisor of (\d+)", need):
+        number = int(match[1])
+        return lambda world: number % world == 0
+    (only,) = re.findall(r"works with (\d+)", need)
+    return lambda world: world == int(only)
 
 
 @pytest.mark.parametrize(("micro", "steps", "group"), list(itertools.product((1, 2, 3, 4), (1, 2, 3), (2, 3, 4, 6, 8))))
