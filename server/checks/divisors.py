@@ -1,8 +1,11 @@
-"""The nearest size that divides, found fast for sizes of any magnitude."""
+"""Sizes as they come from a config: positive ones only, and the nearest one that divides, found fast."""
 
 from __future__ import annotations
 
 from math import isqrt
+
+from ..configs.adapters.common import whole
+from ..configs.run_config import RunConfig
 
 _MAX_TRIALS = 100_000
 
@@ -19,3 +22,9 @@ def divisor_at_most(size: int, limit: int) -> int:
         if size % small == 0:
             best = max(best, *(part for part in (small, size // small) if part <= limit), 1)
     return best
+
+
+def positive(run: RunConfig, name: str) -> int | None:
+    """A field as positive whole number, None when it is none or not known."""
+    number = whole(run.value(name))
+    return number if number is not None and number > 0 else None

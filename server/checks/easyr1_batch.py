@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from ..configs.run_config import RunConfig
-from .divisors import divisor_at_most
+from .divisors import divisor_at_most, positive
 from .outcome import NOT_APPLICABLE, PASS, Hit, Outcome
-from .verl_common import next_multiple, number, open_question
+from .verl_common import next_multiple, open_question
 
 
 def rollout_batch_divides(run: RunConfig) -> Outcome:
@@ -19,7 +19,7 @@ def rollout_batch_divides(run: RunConfig) -> Outcome:
     for name in ("mini_batch_prompts", *critic):
         if missing := open_question(run, name):
             return missing
-        prompts, mini = number(run, "train_batch_prompts"), number(run, name)
+        prompts, mini = positive(run, "train_batch_prompts"), positive(run, name)
         if prompts and mini and prompts % mini:
             better = divisor_at_most(prompts, mini)
             return Hit(
@@ -37,7 +37,7 @@ def experience_batch_divides(run: RunConfig) -> Outcome:
     fields = ("train_batch_prompts", "group_size", "logprob_micro_batch_per_gpu")
     if missing := open_question(run, *fields):
         return missing
-    prompts, group, micro = (number(run, name) for name in fields)
+    prompts, group, micro = (positive(run, name) for name in fields)
     if not prompts or not group or not micro:
         return NOT_APPLICABLE
     if prompts * group % micro == 0:
@@ -56,7 +56,7 @@ def micro_batch_divides(run: RunConfig) -> Outcome:
     """Samples per optimizer step and rank: more than none, and a multiple of the micro-batch."""
     if missing := open_question(run, *_MINI_FIELDS, "micro_batch_per_gpu"):
         return missing
-    samples, ranks, micro = _mini_samples(run), _ranks(run), number(run, "micro_batch_per_gpu")
+    samples, ranks, micro = _mini_samples(run), _ranks(run), positive(run, "micro_batch_per_gpu")
     if not samples or not ranks or not micro:
         return NOT_APPLICABLE
     per_rank = samples // ranks
@@ -80,7 +80,7 @@ def cpu_offload_without_accumulation(run: RunConfig) -> Outcome:
     """FSDP's CPU offload does not go with gradient accumulation."""
     if missing := open_question(run, "fsdp_cpu_offload", *_MINI_FIELDS, "micro_batch_per_gpu"):
         return missing
-    samples, ranks, micro = _mini_samples(run), _ranks(run), number(run, "micro_batch_per_gpu")
+    samples, ranks, micro = _mini_samples(run), _ranks(run), positive(run, "micro_batch_per_gpu")
     if not run.value("fsdp_cpu_offload") or not samples or not ranks or not micro:
         return NOT_APPLICABLE
     per_rank = samples // ranks
@@ -99,7 +99,7 @@ def prompts_divide_over_gpus(run: RunConfig) -> Outcome:
     """Every batch that is generated is handed out to all GPUs in equal parts."""
     if missing := open_question(run, "generate_batch_prompts", "world_size"):
         return missing
-    prompts, world = number(run, "generate_batch_prompts"), number(run, "world_size")
+    prompts, world = positive(run, "generate_batch_prompts"), positive(run, "world_size")
     if not prompts or not world:
         return NOT_APPLICABLE
     if prompts % world == 0:
@@ -118,7 +118,7 @@ def engine_divides_gpus(run: RunConfig) -> Outcome:
     """Engines of equal size must cover the GPUs."""
     if missing := open_question(run, "rollout_tensor_parallel", "world_size"):
         return missing
-    tensor, world = number(run, "rollout_tensor_parallel"), number(run, "world_size")
+    tensor, world = positive(run, "rollout_tensor_parallel"), positive(run, "world_size")
     if not tensor or not world:
         return NOT_APPLICABLE
     if world % tensor == 0:
@@ -137,7 +137,7 @@ def tokens_fit_the_engine(run: RunConfig) -> Outcome:
     fields = ("max_num_batched_tokens", "max_prompt_length", "max_response_length")
     if missing := open_question(run, *fields):
         return missing
-    budget, prompt, response = (number(run, name) for name in fields)
+    budget, prompt, response = (positive(run, name) for name in fields)
     if budget is None or prompt is None or response is None:
         return NOT_APPLICABLE
     if budget >= prompt + response:
@@ -155,10 +155,10 @@ _MINI_FIELDS = ("mini_batch_prompts", "group_size", "world_size", "sequence_para
 
 
 def _mini_samples(run: RunConfig) -> int | None:
-    mini, group = number(run, "mini_batch_prompts"), number(run, "group_size")
+    mini, group = positive(run, "mini_batch_prompts"), positive(run, "group_size")
     return mini * group if mini and group else None
 
 
 def _ranks(run: RunConfig) -> int | None:
-    world, ulysses = number(run, "world_size"), number(run, "sequence_parallel")
+    world, ulysses = positive(run, "world_size"), positive(run, "sequence_parallel")
     return world // ulysses if world and ulysses else None

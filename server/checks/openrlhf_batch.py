@@ -7,15 +7,14 @@ every group by itself: train_batch_size = micro_train_batch_size x accumulation 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from math import gcd
 
 from ..configs.adapters.common import product
 from ..configs.run_config import RunConfig
 from ..store.versions import in_range
-from .divisors import divisor_at_most
+from .divisors import divisor_at_most, positive
 from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome, Unknown
-from .verl_common import next_multiple, number, open_question, worst
+from .verl_common import next_multiple, open_question, worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def _divides_in(run: RunConfig, group: Group) -> Outcome:
     fields = (group.nnodes, group.n_gpus, "train_batch_samples", "micro_batch_per_gpu")
     if missing := open_question(run, *fields, "context_parallel", "tensor_parallel"):
         return missing
-    batch, micro = number(run, "train_batch_samples"), number(run, "micro_batch_per_gpu")
+    batch, micro = positive(run, "train_batch_samples"), positive(run, "micro_batch_per_gpu")
     ranks = _ranks(run, group)
     if not batch or not micro or not ranks:
         return NOT_APPLICABLE
@@ -84,8 +83,8 @@ def _divides_in(run: RunConfig, group: Group) -> Outcome:
 
 def _ranks(run: RunConfig, group: Group) -> int | None:
     """Data-parallel ranks of a group: its GPUs over ring attention and tensor parallel size, rounded down."""
-    gpus = product(run.value(group.nnodes), run.value(group.n_gpus))
-    ring, tensor = number(run, "context_parallel"), number(run, "tensor_parallel")
+    gpus = product(positive(run, group.nnodes), positive(run, group.n_gpus))
+    ring, tensor = positive(run, "context_parallel"), positive(run, "tensor_parallel")
     return gpus // ring // tensor if gpus and ring and tensor else None
 
 
@@ -96,7 +95,7 @@ def enough_sample_batches(run: RunConfig) -> Outcome:
     fields = ("rollout_batch_prompts", "group_size", "logprob_micro_batch_per_gpu", "nnodes", "n_gpus")
     if missing := open_question(run, *fields, "context_parallel", "tensor_parallel"):
         return missing
-    prompts, group, micro = (number(run, name) for name in fields[:3])
+    prompts, group, micro = (positive(run, name) for name in fields[:3])
     ranks = _ranks(run, _POLICY)
     if not prompts or not group or not micro or not ranks:
         return NOT_APPLICABLE
@@ -123,12 +122,12 @@ def ranks_train_alike(run: RunConfig) -> Outcome:
         run, *fields, "use_dynamic_bsz", "nnodes", "n_gpus", "context_parallel", "tensor_parallel"
     ):
         return missing
-    prompts, group, split, micro = (number(run, name) for name in fields)
+    prompts, group, split, micro = (positive(run, name) for name in fields)
     ranks = _ranks(run, _POLICY)
     if run.value("use_dynamic_bsz") or not prompts or not group or not split or not micro or not ranks:
         return NOT_APPLICABLE
-    steps = [samples // micro for samples in _samples_by_rank(prompts * group, split, ranks)]
-    if len(set(steps)) == 1 or prompts * group // split < ranks:  # too few batches is another rule's finding
+    steps = {samples // micro for samples in _sizes_of_ranks(prompts * group, split, ranks)}
+    if len(steps) == 1 or prompts * group // split < ranks:  # too few batches is another rule's finding
         return PASS
     better = next_multiple(prompts, ranks * split // gcd(ranks * split, group))
     return Hit(
@@ -141,12 +140,16 @@ def ranks_train_alike(run: RunConfig) -> Outcome:
     )
 
 
-def _samples_by_rank(samples: int, split: int, ranks: int) -> list[int]:
-    """Samples of each rank: the batches are dealt out in chunks of equal length, the last ranks get the rest."""
+def _sizes_of_ranks(samples: int, split: int, ranks: int) -> set[int]:
+    """How many samples ranks get: batches are dealt out in chunks of equal length, the last ranks get the rest."""
     batches = -(-samples // split)
-    chunk = -(-batches // ranks)
-    bounds = [min(rank * chunk * split, samples) for rank in range(ranks + 1)]
-    return [after - before for before, after in pairwise(bounds)]
+    share = -(-batches // ranks) * split
+    full, rest = divmod(samples, share)
+    return {
+        *([share] if full else []),
+        *([rest] if full < ranks else []),
+        *([0] if full + 1 < ranks else []),
+    }
 
 
 def rollout_fills_steps(run: RunConfig) -> Outcome:
@@ -155,8 +158,8 @@ def rollout_fills_steps(run: RunConfig) -> Outcome:
         return outside
     if missing := open_question(run, "rollout_batch_prompts", "group_size", "train_batch_samples", "use_dynamic_bsz"):
         return missing
-    samples = product(run.value("rollout_batch_prompts"), run.value("group_size"))
-    train = number(run, "train_batch_samples")
+    samples = product(positive(run, "rollout_batch_prompts"), positive(run, "group_size"))
+    train = positive(run, "train_batch_samples")
     if not samples or not train:
         return NOT_APPLICABLE
     steps, rest = divmod(samples, train)
@@ -182,8 +185,8 @@ def rollout_reaches_a_step(run: RunConfig) -> Outcome:
         return outside
     if missing := open_question(run, "rollout_batch_prompts", "group_size", "train_batch_samples", "use_dynamic_bsz"):
         return missing
-    samples = product(run.value("rollout_batch_prompts"), run.value("group_size"))
-    train = number(run, "train_batch_samples")
+    samples = product(positive(run, "rollout_batch_prompts"), positive(run, "group_size"))
+    train = positive(run, "train_batch_samples")
     if not samples or not train or not run.value("use_dynamic_bsz"):
         return NOT_APPLICABLE
     if samples >= train:
@@ -205,8 +208,8 @@ def colocated_engines_fit(run: RunConfig) -> Outcome:
     fields = ("colocate", "async_training", "rollout_engines", "rollout_tensor_parallel", "nnodes", "n_gpus")
     if missing := open_question(run, *fields):
         return missing
-    engines, tensor = number(run, "rollout_engines"), number(run, "rollout_tensor_parallel")
-    gpus = product(run.value("nnodes"), run.value("n_gpus"))
+    engines, tensor = positive(run, "rollout_engines"), positive(run, "rollout_tensor_parallel")
+    gpus = product(positive(run, "nnodes"), positive(run, "n_gpus"))
     if not run.value("colocate") or run.value("async_training") or not engines or not tensor or not gpus:
         return NOT_APPLICABLE
     if engines * tensor == gpus:
@@ -264,7 +267,7 @@ def generation_batch_needs_async(run: RunConfig) -> Outcome:
         return outside
     if missing := open_question(run, "generate_batch_prompts", "rollout_batch_prompts", "async_training"):
         return missing
-    generated, prompts = number(run, "generate_batch_prompts"), number(run, "rollout_batch_prompts")
+    generated, prompts = positive(run, "generate_batch_prompts"), positive(run, "rollout_batch_prompts")
     if not generated or not prompts:
         return NOT_APPLICABLE
     if generated <= prompts or run.value("async_training"):
@@ -284,9 +287,9 @@ def engines_exist(run: RunConfig) -> Outcome:
         return outside
     if missing := open_question(run, "rollout_engines"):
         return missing
-    if number(run, "rollout_engines"):
+    if positive(run, "rollout_engines"):
         return PASS
-    gpus = product(run.value("nnodes"), run.value("n_gpus"))
+    gpus = product(positive(run, "nnodes"), positive(run, "n_gpus"))
     edits = {"rollout_engines": gpus} if gpus and run.value("colocate") else {}
     return Hit(
         "rollout_engines",
