@@ -92,7 +92,7 @@ def test_the_documented_validate_example() -> None:
     }
     assert run.unknown_keys == [] and run.lints == []
     assert run.settings["grad_clip"].key == "gradient_clipping"
-    assert run.notes == ["fsdp_mode and zero_stage name two sharding engines; a run has one of them"]
+    assert "sharding_backend" not in run.settings  # fsdp_mode and zero_stage name two engines
 
 
 def test_the_documented_optimal_config() -> None:

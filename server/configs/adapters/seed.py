@@ -142,11 +142,10 @@ def _unknown(entry: Entry) -> UnknownKey:
 
 
 def _settle_backend(run: RunConfig) -> None:
-    """fsdp_mode beside a ZeRO stage names two sharding engines; which one trains is then not said."""
+    """fsdp_mode beside a ZeRO stage names two sharding engines; which one trains is then not said (a rule says so)."""
     backend = run.settings.get("sharding_backend")
     if backend is not None and backend.key == "fsdp_mode" and run.value("zero_stage"):
         del run.settings["sharding_backend"]
-        run.notes.append("fsdp_mode and zero_stage name two sharding engines; a run has one of them")
 
 
 @lru_cache(maxsize=1)
