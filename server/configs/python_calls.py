@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
@@ -21,6 +22,7 @@ from .values import Document, Entry, InputError, Unresolved
 
 _MAX_PYTHON_CHARS = 1_000_000  # the syntax tree takes several hundred times the text
 _MAX_CALLS = 200
+_MAX_CELL_NOTES = 5
 _MAX_NUMBER_BITS = 2_000
 _CALL_NAME = re.compile(r"[A-Z]\w*(?:Config|Arguments|Args|Params|Trainer)|LLM|Engine|AsyncLLM")
 _FIRST_ARGUMENT = {"LLM": "model", "Engine": "model_path", "GRPOTrainer": "model", "RLOOTrainer": "model"}
@@ -56,32 +58,28 @@ def read_python(text: str, path: str, names: Collection[str] | None = None) -> l
     code form a document of their own (name `os.environ`, always the last). `{...}` values are flattened with dots.
     Raises InputError for a syntax error, with its line, and over the caps.
     """
-    lines: list[int] | None = None
     if text.lstrip()[:1] == "{":
-        text, lines = _notebook_code(text, path)
-    text = checked(text, path)
+        return _read_notebook(text, path, names)
+    text = _checked_size(checked(text, path), path)
+    return _Calls(_parsed(text, path), text, path, names).read()
+
+
+def _checked_size(text: str, path: str) -> str:
     if len(text) > _MAX_PYTHON_CHARS:
-        raise InputError(
-            f"{printable(path)}: more than {_MAX_PYTHON_CHARS:,} characters of Python; name the config itself"
-        )
-    documents = _Calls(_parsed(text, path, lines), text, path, names).read()
-    if lines is not None:
-        for document in documents:
-            _renumber(document, lines)
-    return documents
+        cause = f"more than {_MAX_PYTHON_CHARS:,} characters of Python"
+        raise InputError(f"{printable(path)}: {cause}; name the config itself")
+    return text
 
 
-def _parsed(text: str, path: str, lines: list[int] | None) -> ast.Module:
+def _parsed(text: str, path: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # `"\d"` is the user's business
             return ast.parse(text.replace("\0", " "))
     except SyntaxError as error:
-        line = error.lineno or 1
-        line = lines[min(line, len(lines)) - 1] if lines else line
-        raise InputError(
-            f"{printable(path)} line {line}: not Python, {printable(error.msg)}; correct that line"
-        ) from None
+        version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+        cause = f"line {error.lineno or 1}: not {version}, {printable(error.msg)}"
+        raise InputError(f"{printable(path)} {cause}; correct that line") from None
     except (RecursionError, MemoryError):
         raise InputError(f"{printable(path)}: nested too deeply to be read") from None
     except ValueError as error:
@@ -91,26 +89,45 @@ def _parsed(text: str, path: str, lines: list[int] | None) -> ast.Module:
 # -- notebooks -----------------------------------------------------------------------------------------------------
 
 
-def _notebook_code(text: str, path: str) -> tuple[str, list[int]]:
-    """Code of all code cells, and for each of its lines the line of the notebook file."""
+def _read_notebook(text: str, path: str, names: Collection[str] | None) -> list[Document]:
+    """All code cells as one program, so that a constant of one cell is known in the next; lines are the file's."""
+    cells = _notebook_cells(text, path)
+    _checked_size("\n".join(line for cell in cells for line, _ in cell), path)
+    code: list[str] = []
+    lines: list[int] = []
+    notes: list[str] = []
+    for cell in cells:
+        try:
+            _parsed("\n".join(line for line, _ in cell), path)
+        except InputError:
+            notes.append(f"the cell at line {cell[0][1]} is not Python; it is not read")
+            continue
+        code += (line for line, _ in cell)
+        lines += (number for _, number in cell)
+    whole = checked("\n".join(code), path)
+    documents = _Calls(_parsed(whole, path), whole, path, names).read()
+    for document in documents:
+        _renumber(document, lines)
+    for document in documents[:1]:
+        document.notes += notes[:_MAX_CELL_NOTES]
+    return documents
+
+
+def _notebook_cells(text: str, path: str) -> list[list[tuple[str, int]]]:
+    """For each code cell its lines, each with its line number in the notebook file."""
     root = read_nodes(text, path).value
     cells = root.get("cells") if isinstance(root, dict) else None
     if cells is None or type(cells.value) is not list:
         raise InputError(f"{printable(path)}: JSON without notebook cells; name a notebook or a Python file")
-    code: list[str] = []
-    lines: list[int] = []
+    found = []
     for cell in cells.value:
         if type(cell.value) is not dict or _scalar(cell, "cell_type") != "code":
             continue
         source = cell.value.get("source")
-        if source is not None:
-            cell_code = list(_cell_lines(source))
-            if cell_code and cell_code[0][0].lstrip().startswith("%%"):
-                continue  # another language
-            for line, number in cell_code:
-                code.append(_without_magic(line))
-                lines.append(number)
-    return "\n".join(code), lines or [1]
+        lines = list(_cell_lines(source)) if source is not None else []
+        if lines and not lines[0][0].lstrip().startswith("%%"):  # `%%bash` and the like are other languages
+            found.append([(_without_magic(line), number) for line, number in lines])
+    return found
 
 
 def _scalar(cell: Node, key: str) -> Any:

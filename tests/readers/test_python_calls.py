@@ -1,6 +1,7 @@
 """Settings in Python files and notebooks."""
 
 import json
+import sys
 
 import pytest
 
@@ -137,14 +138,14 @@ def test_positional_arguments_are_noted():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a = 1\nb = (\n", "x.py line 2: not Python, '(' was never closed; correct that line"),
-        ("a = 1\n  b = 2\n", "x.py line 2: not Python, unexpected indent; correct that line"),
+        ("a = 1\nb = (\n", "line 2: not Python 3.{}, '(' was never closed; correct that line"),
+        ("a = 1\n  b = 2\n", "line 2: not Python 3.{}, unexpected indent; correct that line"),
     ],
 )
 def test_a_syntax_error_says_where(text, message):
     with pytest.raises(InputError) as raised:
         read_python(text, "x.py")
-    assert str(raised.value) == message
+    assert str(raised.value) == "x.py " + message.format(sys.version_info.minor)
 
 
 def test_a_notebook_counts_the_lines_of_its_file():
@@ -153,6 +154,7 @@ def test_a_notebook_counts_the_lines_of_its_file():
             {"cell_type": "markdown", "source": ["GRPOConfig(beta=9)\n"]},
             {"cell_type": "code", "source": ["%pip install trl\n", "!nvidia-smi\n", "%env NCCL_DEBUG=INFO\n"]},
             {"cell_type": "code", "source": "%%bash\nls"},
+            {"cell_type": "code", "source": ["plain words here\n"]},
             {"cell_type": "code", "source": ["config = GRPOConfig(\n", "    beta=0.1,\n", "    lr=x,\n", ")"]},
         ]
     }
@@ -161,6 +163,8 @@ def test_a_notebook_counts_the_lines_of_its_file():
     config, environment = read_python(text, "train.ipynb")
     assert [(entry.key, entry.value) for entry in config.entries] == [("beta", 0.1), ("lr", Unresolved("x", ("x",)))]
     assert "beta=0.1" in lines[config.entries[0].line - 1]
+    assert config.notes == ["the cell at line 24 is not Python; it is not read"]
+    assert "plain words" in lines[24 - 1]
     assert (environment.name, environment.data) == ("os.environ", {"NCCL_DEBUG": "INFO"})
     assert "NCCL_DEBUG" in lines[environment.entries[0].line - 1]
 
