@@ -14,7 +14,6 @@ from typing import Any
 from .files import checked, printable
 from .json_text import read_json
 from .toml_text import read_toml
-from .values import InputError
 from .yaml_text import read_yaml
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,100}[A-Za-z0-9])?"
@@ -228,6 +227,3 @@ def _requirement(text: str, found: Requirements) -> bool:
         else:
             found.bound(match[1], match[2])
     return True
-
-
-__all__ = ["InputError", "Requirements", "canonical", "read_requirements", "read_versions"]
