@@ -43,6 +43,7 @@ class Arguments:
     settings: dict[str, Setting] = field(default_factory=dict)
     rest: dict[str, Setting] = field(default_factory=dict)
     complete: bool = True  # false: a --config that was not found, or `**kwargs` in a call
+    partial: str = ""  # why what is unset need not have its default
 
 
 def tables(kind: str, options: Options) -> KeyTable:
@@ -64,11 +65,14 @@ def read(parts: Iterable[Part], table: KeyTable, options: Options, run: RunConfi
     arguments = Arguments(reader)
     for file in _config_files(parts, program, options, run, arguments):
         _add(arguments, file_settings(file, run), table)
+    if arguments.reader == "file" and not {"model_name_or_path", "output_dir"} & arguments.settings.keys():
+        arguments.partial = "only a part of the run was given"
     for call in _first_calls(calls, run):
         _add(arguments, call_settings(call, run), table)
         hidden = call.program.rsplit(".", 1)[-1] in _CONFIG_CALLS and any("`**" in note for note in call.notes)
         arguments.complete = arguments.complete and not hidden
     if program is not None:
+        arguments.partial = _partial(program, arguments.reader, table)
         _add(arguments, flag_settings(program, table, run.lints, arguments.reader), table)
     return arguments
 
@@ -86,13 +90,26 @@ def _first_calls(calls: list[Part], run: RunConfig) -> list[Part]:
 
 
 def is_trainer(part: Part) -> bool:
-    """Whether a shell part is the training program and not a launcher."""
-    return part.program not in ("accelerate launch", "torchrun", "deepspeed", "")
+    """Whether a shell part is the training program (or flags without one) and not a launcher."""
+    return part.program not in ("accelerate launch", "torchrun", "deepspeed") and bool(part.program or part.entries)
 
 
 def _reader(program: Part) -> str:
     name = program.program.replace("/", ".").removesuffix(".py")
     return "trl" if name.startswith("trl ") or "trl.scripts." in name else "script"
+
+
+def _partial(program: Part, reader: str, table: KeyTable) -> str:
+    """Why the command line may not be the whole story; "" when it is.
+
+    A script that takes --config, or several fields of the dataclasses and nothing else, leaves the rest to them.
+    """
+    if not program.program:
+        return "only a part of the run was given"
+    flags = {field_of_flag(entry.key, table, False)[0] for entry in program.entries if entry.key.startswith("--")}
+    if reader == "trl" or "config" in flags or (len(flags) > 2 and all(table.known(name) for name in flags)):
+        return ""
+    return f"{program.program} may set in code what its command line does not say"
 
 
 def _config_files(
@@ -173,8 +190,8 @@ def call_settings(part: Part, run: RunConfig) -> dict[str, Setting]:
 
 
 def _trainer_settings(part: Part, found: dict[str, Setting]) -> dict[str, Setting]:
-    """The model by name, and whether there is an adapter."""
-    settings: dict[str, Setting] = {}
+    """The model by name, the reward functions, and whether there is an adapter."""
+    settings: dict[str, Setting] = {key: found[key] for key in ("reward_funcs",) if key in found}
     model = found.get("model")
     if model is not None and isinstance(model.value, str):
         settings["model_name_or_path"] = model

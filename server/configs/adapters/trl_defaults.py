@@ -30,6 +30,7 @@ def after_init(run: RunConfig, kind: str, version: str) -> None:
     _set_if_open(run, "gradient_checkpointing", recompute.value if recompute else False, "as activation_checkpointing")
     _optimizer(run)
     _rewards(run)
+    _fused_loss(run, version)
     beta = run.value("kl_coef")
     if kind == "rloo":
         run.derive("use_kl_in_reward", None if beta is None else beta != 0, "beta", run.key_of("kl_coef"))
@@ -60,6 +61,13 @@ def _optimizer(run: RunConfig) -> None:
         setting.value = re.sub(
             r"_(torch(_fused|_npu_fused|_xla|_4bit|_8bit)?|hf|apex_fused|anyprecision)$", "", setting.value
         )
+
+
+def _fused_loss(run: RunConfig, version: str) -> None:
+    """From 0.25 to 1.13 the switch for Liger's kernels also puts Liger's loss in the place of TRL's own."""
+    kernels, loss = run.settings.get("use_liger"), run.settings.get("use_liger_loss")
+    if in_range(version, ">=0.25.0,<1.14.0") and kernels is not None and (loss is None or left_open(loss)):
+        run.set_explicit_like("use_liger_loss", kernels, kernels.value)
 
 
 def _rewards(run: RunConfig) -> None:

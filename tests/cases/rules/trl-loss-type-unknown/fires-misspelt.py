@@ -1,0 +1,4 @@
+# grpo-guard-test: --version trl=1.16.0
+from trl import GRPOConfig
+
+args = GRPOConfig(output_dir="out/grpo", per_device_train_batch_size=8, num_generations=8, loss_type="dr-grpo")
