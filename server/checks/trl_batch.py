@@ -224,18 +224,12 @@ def context_holds_completion(run: RunConfig) -> Outcome:
 # -- shared --
 
 
-def own_script(run: RunConfig) -> bool:
-    """Whether a script of the user's starts the run, which may set in code what is not on its command line."""
-    program = str(run.value("program") or "")
-    return bool(program) and not program.startswith("trl ") and "trl.scripts." not in program.replace("/", ".")
-
-
 def open_fields(run: RunConfig, *names: str) -> Unknown | None:
-    """Unknown with the fields that are open; a default counts as open in a script of the user's."""
+    """Unknown with the fields that are open; a default counts as open where only a part of the run is known."""
     missing = set()
     for name in names:
         setting = run.settings.get(name)
-        if setting is None or not setting.known or (own_script(run) and setting.origin == DEFAULT):
+        if setting is None or not setting.known or (run.partial and setting.origin == DEFAULT):
             missing.add(name)
     return Unknown(frozenset(missing)) if missing else None
 

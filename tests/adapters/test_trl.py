@@ -437,6 +437,32 @@ def test_without_a_version_a_name_of_another_release_is_not_accused(run_of: RunO
     assert run.unknown_keys == []
 
 
+# -- a part of a run --
+
+
+@pytest.mark.parametrize(
+    ("files", "partial"),
+    [
+        ({"flags.txt": "--num_generations 1 \\\n--beta 0.04\n"}, "only a part of the run was given"),
+        ({"part.yaml": "num_generations: 1\n"}, "only a part of the run was given"),
+        ({"r.yaml": YAML}, ""),
+        ({"run.sh": "trl grpo --num_generations 8\n"}, ""),
+        ({"run.sh": "accelerate launch t.py --num_generations 8 --output_dir o --use_vllm\n"}, ""),
+        ({"run.sh": "accelerate launch t.py --config r.yaml --stage 2\n", "r.yaml": YAML}, ""),
+        (
+            {"run.sh": "accelerate launch t.py --num_generations 8 --use_vllm --answer_style short\n"},
+            "t.py may set in code what its command line does not say",
+        ),
+    ],
+)
+def test_where_an_unset_key_need_not_have_its_default(run_of: RunOf, files: dict[str, str], partial: str) -> None:
+    run = run_of(files, trl="0.22.2")
+
+    assert run.framework == "trl"
+    assert run.partial == partial
+    assert run.value("group_size") in (1, 8, 14)
+
+
 # -- batch table --
 
 

@@ -119,14 +119,14 @@ def test_a_server_may_have_any_tensor_parallel_size() -> None:
     assert trl_batch.tensor_parallel_divides(run) is NOT_APPLICABLE
 
 
-def test_a_default_decides_nothing_in_a_script_of_the_users() -> None:
+def test_a_default_decides_nothing_where_only_a_part_is_known() -> None:
     run = run_with(group_size=6, world_size=4)
     for name, value in (("micro_batch_per_gpu", 8), ("gradient_accumulation", 1)):
         run.settings[name] = Setting(name, name, value, DEFAULT)
     batch_sizes(run, "0.22.2")
     assert isinstance(trl_batch.group_divides_generation_batch(run), Hit)
 
-    run.settings["program"] = Setting("program", "program", "train.py", "derived")
+    run.partial = "train.py may set in code what its command line does not say"
 
     assert trl_batch.group_divides_generation_batch(run) == Unknown(
         frozenset(["micro_batch_per_gpu", "gradient_accumulation"])

@@ -30,6 +30,7 @@ _SHARED = {
     "num_train_epochs", "max_steps", "bf16", "gradient_checkpointing", "dataset_name", "beta", "max_prompt_length",
 }  # fmt: skip
 _OTHERS = {"rlhf_type", "tuner_type", "train_type", "finetuning_type", "stage", "actor_rollout_ref", "defaults"}
+_FRAGMENT = 5  # a file with no more keys may be a few lines out of a config
 _CALLS = ("GRPOConfig", "RLOOConfig", "GRPOTrainer", "RLOOTrainer")
 _OTHER_CALLS = re.compile(r"(SFT|DPO|KTO|Reward|ORPO|CPO|GKD|OnlineDPO|Distillation)(Config|Trainer)$")
 _FOREIGN = re.compile(r"^(swift|megatron|vllm|sglang|ray|openrlhf|verl|axolotl|llamafactory|rl )")
@@ -49,7 +50,9 @@ def claims(part: Part) -> int:
     own, shared = len(keys & _OWN), len(keys & _SHARED)
     if keys & _OTHERS or not own:
         return 0
-    return 95 if own and shared else 60 if own > 1 else 0
+    if shared or own > 1:
+        return 95 if shared else 60
+    return 30 if len(keys) <= _FRAGMENT else 0
 
 
 def _claims_command(part: Part) -> int:
@@ -62,7 +65,8 @@ def _claims_command(part: Part) -> int:
         return 0
     flags = {key.lstrip("-").replace("-", "_") for key in sorted(part.keys()) if key.startswith("--")}
     own, shared = len(flags & _OWN), len(flags & _SHARED)
-    if own + shared > 1 and own and not flags & _OTHERS:
+    enough = own + shared > 1 or (not program and len(flags) <= _FRAGMENT)
+    if own and enough and not flags & _OTHERS:
         return min(50 + 10 * own + 2 * shared, 90)
     named = _SCRIPT.search(program) is not None and not any(
         "=" in entry.text and "." in entry.key for entry in part.entries
@@ -79,6 +83,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     table = trl_arguments.tables(kind, options)
     arguments = trl_arguments.read(parts, table, options, run)
     run.native = arguments.rest | arguments.settings
+    run.partial = arguments.partial
     run.notes += [note for note in (table.note, table.below.note if table.below else "") if note]
     if kind == "other":
         run.notes.append("not a GRPO or RLOO trainer: only what was written is known, TRL's defaults for it are not")
