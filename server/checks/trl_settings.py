@@ -139,6 +139,32 @@ def generation_temperature_agrees(run: RunConfig) -> Outcome:
     )
 
 
+def recomputation_keeps_frozen_weights(run: RunConfig) -> Outcome:
+    """ZeRO-3 with an adapter needs reentrant recomputation before DeepSpeed 0.19.3; TRL asks for it from 1.9.0 on."""
+    fields = ("zero_stage", "lora_rank", "gradient_checkpointing")
+    stage, rank, recompute = (run.value(name) for name in fields)
+    if stage in (0, 1, 2) or rank == 0 or recompute is False:
+        return PASS
+    if None in (stage, rank, recompute):
+        missing = frozenset(name for name in fields if run.value(name) is None)
+        return Unknown(missing) if missing <= run.settings.keys() else NOT_APPLICABLE
+    told = _inner(run, "gradient_checkpointing_kwargs", "use_reentrant")
+    if told is not None and isinstance(told.value, Unresolved):
+        return Unknown(frozenset(["gradient_checkpointing"]))
+    if told is None and ("trl" not in run.versions or in_range(run.versions["trl"], "<0.27.0")):
+        return NOT_APPLICABLE if "trl" not in run.versions else PASS  # reentrant unless transformers 5 says otherwise
+    if told is not None and told.value is not False:
+        return PASS
+    state = f"{told.key} is false" if told is not None else "recomputation is not reentrant by default in this release"
+    switch = run.key_of("gradient_checkpointing")
+    return Hit(
+        "gradient_checkpointing",
+        f"{switch} with ZeRO-3 and an adapter, and {state}: DeepSpeed partitions frozen weights again before they are "
+        "compared, and the first backward stops with CheckpointError (shape [0]).",
+        'Use DeepSpeed 0.19.3 or later, or set gradient_checkpointing_kwargs to {"use_reentrant": true}.',
+    )
+
+
 def reward_weights_match(run: RunConfig) -> Outcome:
     """One weight for each reward function; a reward model is one more function."""
     weights, functions = run.settings.get("reward_weights"), run.settings.get("reward_funcs")
