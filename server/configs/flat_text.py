@@ -12,6 +12,7 @@ from .values import Document, Entry, InputError, Lint
 from .yaml_text import parse_value, plain_scalar
 
 _PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=(?!=)(.*)", re.DOTALL)
+_DOTTED_PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\s*=(?!=)(.*)", re.DOTALL)
 _OPENING = {"[": "]", "{": "}", "(": ")"}
 _WORDS = {"true": True, "false": False, "yes": True, "no": False, "none": None, "null": None}
 _MAX_LINTS = 20
@@ -22,15 +23,17 @@ def read_pairs(text: str, path: str) -> Document | None:
 
     In: the text and the name for messages. Out: a document whose keys are bare names and whose values are typed
     (true/false/none in any case, numbers, lists in brackets, else text); None if any part is not such a pair, so that
-    another reader can try. Raises InputError over the caps.
+    another reader can try. Between bars a name may have dots; without bars dotted names are Hydra's overrides.
+    Raises InputError over the caps.
     """
     text = checked(text, path)
     if "=" not in text:
         return None
+    pair = _DOTTED_PAIR if "|" in text else _PAIR
     document = Document(path, "pairs", data={})
     lines: dict[str, int] = {}
     for number, part in _parts(text):
-        match = _PAIR.fullmatch(part.strip())
+        match = pair.fullmatch(part.strip())
         if match is None:
             return None
         key, written = match[1], match[2].strip()

@@ -1,9 +1,8 @@
 # grpo-guard-test: --version trl=0.22.2
-accelerate launch --num_processes 4 train_grpo.py \
-    --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct \
+torchrun --nproc_per_node 8 train_grpo.py \
+    --model_name_or_path Qwen/Qwen2.5-3B-Instruct \
     --output_dir out/grpo \
-    --learning_rate 1e-6 \
     --num_generations 8 \
     --per_device_train_batch_size 8 \
     --bf16 true \
-    --fp16 true
+    --deepspeed ds-two.json --fsdp full_shard

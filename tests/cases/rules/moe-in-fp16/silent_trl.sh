@@ -1,9 +1,9 @@
 # grpo-guard-test: --version trl=0.22.2
 accelerate launch --num_processes 4 train_grpo.py \
-    --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct \
+    --model_name_or_path Qwen/Qwen3-30B-A3B \
     --output_dir out/grpo \
     --learning_rate 1e-6 \
     --num_generations 8 \
     --per_device_train_batch_size 8 \
-    --bf16 true \
-    --max_grad_norm 0
+    --gradient_accumulation_steps 4 \
+    --torch_dtype bfloat16 --bf16 true --fp16 false
