@@ -111,8 +111,8 @@ class Report:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON types: unresolved values as far as their text goes (else "unknown"), numbers that are not finite
-    as "nan", "inf", "-inf"."""
+    """The value as JSON types. An unresolved value is its text as far as it goes, else "unknown"; a number that is not
+    finite is "nan", "inf" or "-inf"."""
     if isinstance(value, Unresolved):
         return clean(value.text) or "unknown"
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):

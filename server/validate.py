@@ -116,7 +116,7 @@ def _report(reading: Reading, options: Options, framework: str, focus: str, rule
     report.summary = _summary(report, verdicts[0])
     report.batch = _batch(primary)
     report.settings = [ref for name in primary.settings if (ref := setting_ref(primary, name)) is not None]
-    report.assumptions = list(dict.fromkeys(line for run in runs for line in run.assumptions))
+    report.assumptions = list(dict.fromkeys(line for run in runs for line in _assumptions(run)))
     report.notes += _notes(runs)
     if ruleset == "seed":
         from .checks.seed import seed_rows
@@ -150,12 +150,23 @@ def _sources(runs: Sequence[RunConfig]) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
+# Said among the assumptions: a launch script that takes a variable from the environment is no fault
+_ASSUMED = ("shell-unset-variable",)
+
+
 def _findings(run: RunConfig, verdicts: Sequence[Verdict]) -> list[Finding]:
     return [
-        *(lint_finding(lint) for lint in run.lints),
+        *(lint_finding(lint) for lint in run.lints if lint.rule not in _ASSUMED),
         *(unknown_key_finding(row, run) for row in run.unknown_keys if row.fatal),
         *(verdict.finding for verdict in verdicts if verdict.finding is not None),
     ]
+
+
+def _assumptions(run: RunConfig) -> Iterable[str]:
+    yield from run.assumptions
+    for lint in run.lints:
+        if lint.rule in _ASSUMED:
+            yield f"line {lint.line}: {lint.message}"
 
 
 def lint_finding(lint: Lint) -> Finding:

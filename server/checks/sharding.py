@@ -7,7 +7,7 @@ from .outcome import NOT_APPLICABLE, PASS, Hit, Outcome
 
 _ACCELERATE_SWITCHES = ("accelerate:use_deepspeed", "accelerate:use_fsdp")
 _FLAT_ENGINES = ("fsdp_mode", "training_backend", "actor.strategy")
-_OFF = ("", None, False, [], "false", "False")
+_OFF: tuple[object, ...] = ("", None, False, [], "false", "False")
 
 
 def two_engines(run: RunConfig) -> Outcome:

@@ -14,6 +14,7 @@ from ..configs.adapters.common import whole
 from ..configs.batch.verl import ranks
 from ..configs.run_config import DEFAULT, RunConfig
 from ..store.versions import in_range
+from .divisors import divisor_at_most
 from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome, Unknown
 from .verl_common import (
     LEGACY,
@@ -22,7 +23,6 @@ from .verl_common import (
     default_note,
     generations,
     gpus,
-    largest_divisor,
     next_multiple,
     number,
     open_question,
@@ -102,7 +102,7 @@ def train_batch_is_multiple_of_mini_batch(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE
     if prompts % mini == 0:
         return PASS
-    better = largest_divisor(prompts, mini)
+    better = divisor_at_most(prompts, mini)
     return Hit(
         "mini_batch_prompts",
         f"{{train_batch_prompts.key}}={prompts} is not a multiple of {{mini_batch_prompts.key}}={mini}"
@@ -158,7 +158,7 @@ def micro_batch_divides_mini_batch(run: RunConfig) -> Outcome:
     share = mini * group // count
 
     def hit() -> Outcome:
-        better = largest_divisor(share, micro)
+        better = divisor_at_most(share, micro)
         return Hit(
             "micro_batch_per_gpu",
             f"A rank's share of a mini-batch is {mini} x {group} / {count} = {share} samples, which "
@@ -225,7 +225,7 @@ def _log_prob_share(run: RunConfig, name: str, shares: set[int]) -> Outcome:
         return PASS
     if len(failing) < len(shares):
         return Unknown(frozenset(["verl_version"]))
-    share, better = failing[0], largest_divisor(failing[0], micro)
+    share, better = failing[0], divisor_at_most(failing[0], micro)
     return Hit(
         name,
         f"A rank's share of the batch is {share} samples, which {{{name}.key}}={micro} does not divide; the log-prob "

@@ -93,11 +93,6 @@ def next_multiple(size: int, step: int) -> int:
     return -(-size // step) * step
 
 
-def largest_divisor(size: int, at_most: int) -> int:
-    """The largest divisor of `size` that is not above `at_most`."""
-    return next((part for part in range(min(at_most, size), 0, -1) if size % part == 0), 1)
-
-
 def head_divisor(size: int, at_most: int) -> int:
     """The largest power of two that divides `size` and is not above `at_most`: attention heads divide by it, too."""
     power = 1

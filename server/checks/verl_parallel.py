@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..configs.adapters.common import product
 from ..configs.run_config import RunConfig
+from .divisors import divisor_at_most
 from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome
-from .verl_common import gpus, head_divisor, largest_divisor, number, open_question, rollout_has_own_gpus
+from .verl_common import gpus, head_divisor, number, open_question, rollout_has_own_gpus
 
 
 def rollout_parallel_divides(run: RunConfig) -> Outcome:
@@ -97,7 +98,7 @@ def fsdp_size_divides(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE  # one group over all GPUs
     if world % size == 0:
         return PASS
-    better = largest_divisor(world, size)
+    better = divisor_at_most(world, size)
     return Hit(
         "fsdp_size",
         f"{{fsdp_size.key}}={size} does not divide {gpus(world)}; the device mesh cannot be built.",

@@ -13,8 +13,7 @@ from .run_config import RunConfig
 from .values import InputError
 
 # In order of precedence where two claim equally: the trainer before the back end it uses
-_ORDER = ("verl", "rllm", "easyr1", "trl", "openrlhf", "accelerate", "deepspeed", "seed")
-ADAPTERS = tuple(name for name in _ORDER if (Path(__file__).parent / "adapters" / f"{name}.py").exists())  # TODO
+ADAPTERS = ("verl", "rllm", "easyr1", "trl", "openrlhf", "accelerate", "deepspeed", "seed")
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 
 
@@ -47,17 +46,20 @@ def _build(parts: list[Part], options: Options, framework: str) -> RunConfig:
 
 
 def detect(parts: list[Part]) -> str:
-    """Name of the framework whose adapter claims the parts most surely; "" when none does."""
-    best, best_score = "", 0
+    """Name of the framework whose adapter claims the parts most surely; "" when none does, or a framework without an
+    adapter claims them more surely."""
+    from .adapters import recognised
+
+    best, best_score = "", max((recognised.claims(part) for part in parts), default=0)
     for name in ADAPTERS:
         score = max((adapter_module(name).claims(part) for part in parts), default=0)
-        if score > best_score:
+        if score >= best_score and score > 0 and (not best or score > best_score):
             best, best_score = name, score
     return best
 
 
 def project_folder(path: Path) -> Path:
-    """The folder inside which files named by `path` may be followed: the nearest project root above it, else its own."""
+    """The folder inside which files named by `path` may be followed: the nearest project root above, else its own."""
     folder = path.resolve().parent
     for candidate in (folder, *folder.parents):
         if any((candidate / mark).exists() for mark in _PROJECT_MARKS):
@@ -114,10 +116,10 @@ class Follower:
         for base in (real.parent, self._root):
             try:
                 target = (base / name).resolve()
-            except (OSError, RuntimeError, ValueError):
+                if target.is_relative_to(self._root) and target.is_file():
+                    return target
+            except (OSError, RuntimeError, ValueError):  # a name too long, a loop of links, an unreadable folder
                 continue
-            if target.is_file() and target.is_relative_to(self._root):
-                return target
         return None
 
     def _shown(self, target: Path) -> str:

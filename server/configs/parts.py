@@ -131,7 +131,7 @@ def _looks_like_program(words: list[Word], index: int) -> bool:
 
 
 # Programs whose key=value words go through OmegaConf.from_cli instead of Hydra
-_OMEGACONF_PROGRAMS = re.compile(r"verl\.trainer\.main$|skyrl|areal|run_grpo|run_sft|run_dpo")
+_OMEGACONF_PROGRAMS = re.compile(r"verl\.trainer\.main$|skyrl")
 
 
 def _read_words(part: Part, words: Iterable[Word]) -> None:

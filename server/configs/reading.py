@@ -62,10 +62,12 @@ def read_path(path: Path, root: Path | None = None, name: str = "") -> Reading:
 
     Raises InputError when it cannot be read at all.
     """
-    from .files import read_text
+    from .files import read_text_noted
 
     name = name or str(path)
-    reading = read_text_as(read_text(path), name, _SUFFIXES.get(path.suffix.lower(), ""), root)
+    text, note = read_text_noted(path)
+    reading = read_text_as(text, name, _SUFFIXES.get(path.suffix.lower(), ""), root)
+    reading.notes += [f"{name}: {note}"] if note else []
     if root is not None:
         reading.documents = [_composed(part, path, root) for part in reading.documents]
     return reading

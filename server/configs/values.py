@@ -92,7 +92,7 @@ class Command:
     file: str
     line: int
     launch: bool = False  # starts a trainer or a rollout server
-    wrapper: tuple[Word, ...] = ()  # of a launch: the words in front of argv that only start it (`ray job submit ... --`)
+    wrapper: tuple[Word, ...] = ()  # words in front of argv that only start the launch (`ray job submit ... --`)
 
 
 @dataclass(slots=True)

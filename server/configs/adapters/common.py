@@ -45,10 +45,9 @@ def start_run(framework: str, parts: Iterable[Part], options: Options) -> RunCon
             value = word.text if word.known else Unresolved(word.text, word.unknown)
             run.env[name] = Setting(f"env.{name}", name, value, EXPLICIT, word.file, word.line)
         for name, word in part.limits.items():
-            value = (
-                int(word.text) if word.text.isdecimal() and len(word.text) < 20 else Unresolved(word.text, word.unknown)
-            )
-            run.settings[name] = Setting(name, "ulimit -n", value, EXPLICIT, word.file, word.line)
+            is_number = word.text.isdecimal() and len(word.text) < 20
+            limit: Any = int(word.text) if is_number else Unresolved(word.text, word.unknown)
+            run.settings[name] = Setting(name, "ulimit -n", limit, EXPLICIT, word.file, word.line)
     if any(part.takes_arguments for part in parts):
         run.notes.append('the launch takes further arguments ("$@"); they were taken as none')
     return run

@@ -27,6 +27,7 @@ _SIGNS = {
     "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_clipping", "fp16", "bf16", "bfloat16", "scheduler",
     "steps_per_print", "zero_allow_untested_optimizer", "wall_clock_breakdown", "activation_checkpointing", "aio",
 }  # fmt: skip
+_SECTIONS = {"fp16", "bf16", "bfloat16", "scheduler", "activation_checkpointing", "aio"}  # switches elsewhere
 _CONFIG_FLAGS = ("--deepspeed_config", "--deepspeed-config", "--ds_config", "--deepspeed")
 _REMARK_KEYS = ("_", "comment", "//", "#")
 # Names of optimizers that DeepSpeed replaces by its CPU version when optimizer states are offloaded
@@ -47,7 +48,8 @@ def is_config(part: Part) -> bool:
     if part.format not in ("json", "yaml") or not isinstance(part.data, dict):
         return False
     blocks = (part.data.get("zero_optimization"), part.data.get("autotuning"))
-    return any(isinstance(block, dict | bool) for block in blocks) or len(_SIGNS & part.data.keys()) >= 2
+    signs = [key for key in _SIGNS & part.data.keys() if key not in _SECTIONS or isinstance(part.data[key], dict)]
+    return any(isinstance(block, dict | bool) for block in blocks) or len(signs) >= 2
 
 
 def build(parts: list[Part], options: Options) -> RunConfig:
