@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from math import ceil, gcd, lcm
 
 from ..configs.adapters.common import whole
-from ..configs.batch.verl import ranks
+from ..configs.adapters.verl_batch import ranks
 from ..configs.run_config import DEFAULT, RunConfig
 from ..store.versions import in_range
 from .divisors import divisor_at_most

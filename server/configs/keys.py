@@ -149,7 +149,11 @@ class KeyTable:
 
         `Unresolved` where an environment variable, a resolver or an unknown value decides; MISSING as in `default`.
         """
-        return resolve(key, self.default(key), overrides or {}, self._lookup)
+        return self.follow(key, self.default(key), overrides)
+
+    def follow(self, key: str, value: Any, overrides: Mapping[str, Any] | None = None) -> Any:
+        """`value`, written at `key`, with its interpolations followed in the same way."""
+        return resolve(key, value, overrides or {}, self._lookup)
 
     def type(self, key: str) -> str:
         """The plain types the source declares, e.g. "bool" or "dict|str"; "" when it declares none."""

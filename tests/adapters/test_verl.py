@@ -55,6 +55,18 @@ class TestEffectiveSettings:
         assert plain(setting(report, "group_size").value) == "${GROUP}"
         assert ["GROUP"] in [row.needs for row in report.undecided if row.rule == "one-sample-groups"]
 
+    def test_an_interpolation_is_followed_to_a_setting_or_a_default(self) -> None:
+        report = check(
+            "data.train_batch_size=96 'actor_rollout_ref.actor.ppo_mini_batch_size=${data.train_batch_size}' "
+            "'actor_rollout_ref.rollout.n=${actor_rollout_ref.actor.ppo_epochs}'"
+        )
+        assert setting(report, "mini_batch_prompts").value == 96
+        assert setting(report, "group_size").value == 1
+
+    def test_an_interpolation_of_the_environment_stays_open(self) -> None:
+        report = check("'actor_rollout_ref.rollout.n=${oc.env:GROUP}'")
+        assert plain(setting(report, "group_size").value) == "${oc.env:GROUP}"
+
     def test_environment_variables_of_the_launch_decide_rules(self) -> None:
         text = "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" + LAUNCH.format("")
         assert "expandable-segments-with-sleep" in rules(validate_text(text, versions={"verl": "0.8.0"}))
@@ -143,7 +155,10 @@ class TestKeys:
 
 class TestRecipes:
     def test_unset_keys_of_an_unknown_config_are_unknown(self) -> None:
-        text = "python3 -m recipe.own.main_own --config-name=own_trainer algorithm.adv_estimator=grpo actor_rollout_ref.rollout.mode=async"
+        text = (
+            "python3 -m recipe.own.main_own --config-name=own_trainer algorithm.adv_estimator=grpo "
+            "actor_rollout_ref.rollout.mode=async"
+        )
         report = validate_text(text)
         assert plain(setting(report, "group_size").value) == "unknown"
         assert "one-sample-groups" not in rules(report)
@@ -175,7 +190,8 @@ class TestRecipes:
         (project / "pyproject.toml").touch()
         script = project / "run.sh"
         script.write_text(
-            f"python3 -m recipe.x.main --config-path={tmp_path} --config-name=outside actor_rollout_ref.rollout.name=vllm\n"
+            f"python3 -m recipe.x.main --config-path={tmp_path} --config-name=outside "
+            "actor_rollout_ref.rollout.name=vllm\n"
         )
         assert plain(setting(validate_targets([script]), "group_size").value) == "unknown"
 

@@ -8,7 +8,7 @@ import pytest
 
 from grpo_guard.checks import verl_batch, verl_parallel
 from grpo_guard.checks.outcome import Hit, NotApplicable, Pass, Unknown
-from grpo_guard.configs.batch.verl import batch
+from grpo_guard.configs.adapters.verl_batch import batch
 from grpo_guard.configs.run_config import DEFAULT, EXPLICIT, RunConfig, Setting
 from grpo_guard.configs.values import Unresolved
 

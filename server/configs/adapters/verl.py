@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from ...store.index import adapter as adapter_data
 from ...store.versions import in_range
-from ..batch.verl import batch as batch
 from ..keys import KeyTable, load
 from ..parts import Part
 from ..run_config import RunConfig, UnknownKey
-from ..values import Entry, Lint
+from ..values import Entry, Lint, Unresolved
 from .common import Options, apply_options, derive_moe, explicit_settings, fill, product, start_run, whole
+from .verl_batch import batch as batch
 
 # Programs that start from verl's own ppo_trainer.yaml; any other one brings a config of its own
 _STOCK_PROGRAMS = ("verl.trainer.main_ppo", "verl.trainer.main_ppo_v0", "verl.trainer.main_ppo_sync")
@@ -50,6 +51,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     version = options.versions.get("verl")
     table = load("verl", [_table_name(run, launch)], version)
     run.notes += [table.note] if table.note else []
+    _follow_interpolations(run, table)
     if launch is None or not launch.program:
         run.partial = "only a part of the run was given"
     stock = _starts_from_stock(launch, [*own, *files])
@@ -66,6 +68,20 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     apply_options(run, options)
     _derive_parallelism(run)
     return run
+
+
+def _follow_interpolations(run: RunConfig, table: KeyTable) -> None:
+    """Values such as ${data.train_batch_size} become what they refer to: a setting of the user's, or a default."""
+    written = {key: _text_of(setting.value) for key, setting in run.native.items()}
+    for key, value in written.items():
+        if isinstance(value, str) and "${" in value:
+            run.native[key].value = table.follow(key, value, written)
+
+
+def _text_of(value: Any) -> Any:
+    """A value in which only OmegaConf interpolations are open, as its text; the shell's unknowns stay unresolved."""
+    open_only = isinstance(value, Unresolved) and value.names and all(name.startswith("${") for name in value.names)
+    return value.text if open_only else value
 
 
 def _module(part: Part) -> str:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..adapters.common import product, whole
 from ..run_config import RunConfig
+from .common import product, whole
 
 _RANKED_BACKENDS = ("fsdp", "fsdp2", "megatron")
 
