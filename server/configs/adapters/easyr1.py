@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...store.index import adapter as adapter_data
-from ..batch import verl as verl_batch
 from ..keys import KeyTable, load
 from ..parts import Part
 from ..run_config import RunConfig, UnknownKey
 from ..values import Entry, Unresolved
+from . import verl_batch
 from .common import Options, apply_options, derive_moe, dtype, explicit_settings, fill, product, start_run, whole
 
 _PROGRAM = "verl.trainer.main"

@@ -12,12 +12,11 @@ from typing import Any
 
 from ...store.index import adapter as adapter_data
 from ...store.versions import in_range
-from ..batch import verl as verl_batch
 from ..keys import MISSING, KeyTable, load
 from ..parts import Part
 from ..run_config import DEFAULT, EXPLICIT, RunConfig, Setting, UnknownKey
 from ..values import Entry, Lint, Unresolved
-from . import verl
+from . import verl, verl_batch
 from .common import Options, apply_options, derive_moe, explicit_settings, product, start_run, whole
 
 UNIFIED, LEGACY = "unified", "legacy"
