@@ -173,3 +173,97 @@ class Bug(Entry):
         if len(self.examples) != len(self.signatures):
             raise ValueError("each signature has one example line")
         return self
+
+
+# What the look-ups answer with. Lists may be written as one text where there is one item.
+
+Lines = list[str] | str
+PatternKey = Annotated[str, Field(pattern=r"^[a-z_]+$")]
+
+
+class Step(Strict):
+    """One thing to do, why, and the command that does it, if there is one."""
+
+    do: Annotated[str, Field(min_length=5, max_length=400)]
+    why: Annotated[str, Field(max_length=400)] = ""
+    command: Annotated[str, Field(max_length=400)] = ""
+
+
+class Pattern(Strict):
+    """knowledge/patterns.yaml: a way of failing that several frameworks share."""
+
+    id: PatternKey
+    title: Short
+    seed: str | None = None  # the seeds' class that it refines
+    says: Annotated[str, Field(min_length=10, max_length=400)]
+    invariant: Annotated[str, Field(max_length=600)] = ""  # what holds in a healthy run
+    shows: Lines = []
+    first_checks: list[Step] = []
+    first_advice: Lines = ""
+    not_if: Lines = ""
+    frameworks: list[str] = []
+    references: list[Reference] = []
+    last_verified: datetime.date
+
+
+class Lead(Strict):
+    """A cause that a symptom points to: one of pattern, bug, rule, and why it is likely."""
+
+    pattern: str = ""
+    bug: str = ""
+    rule: str = ""
+    why: Annotated[str, Field(min_length=5, max_length=400)]
+
+    @model_validator(mode="after")
+    def one_cause(self) -> Lead:
+        if sum(map(bool, (self.pattern, self.bug, self.rule))) != 1:
+            raise ValueError("a lead is one of pattern, bug, rule")
+        return self
+
+
+class Phrasings(Strict):
+    """How users say it."""
+
+    en: list[str]
+    zh: list[str] = []
+
+
+class Symptom(Strict):
+    """knowledge/symptoms/<id>.yaml: what a user sees, and where it leads."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9]+([-_][a-z0-9]+)*$")]
+    title: Short
+    phrasings: Phrasings
+    signatures: list[Annotated[str, Field(min_length=4, max_length=200)]] = []
+    examples: list[str] = []
+    metrics: list[str] = []
+    leads: Annotated[list[Lead], Field(min_length=1)]
+    question: Annotated[str, Field(max_length=500)] = ""
+    not_a_fault_if: Annotated[str, Field(max_length=500)] = ""
+    fix: Annotated[str, Field(max_length=800)] = ""
+    seed: str | None = None
+    claims: list[Claim] = []
+    references: list[Reference] = []
+    last_verified: datetime.date
+
+
+class Skill(Strict):
+    """One row of knowledge/skills.yaml: when a skill is meant, and what it works with."""
+
+    name: Slug
+    title: Short
+    triggers: Annotated[list[str], Field(min_length=1)]
+    more: list[str] = []
+    tools: list[str] = []
+    notes: list[str] = []
+    cli: list[str] = []
+
+
+class NoteHead(Strict):
+    """Front matter of a note below knowledge/notebook/."""
+
+    title: Short
+    applies_to: dict[str, str] = {}
+    last_verified: datetime.date
+    sections: list[str] = []
+    sources: list[HttpUrl] = []
