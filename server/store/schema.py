@@ -175,44 +175,60 @@ class Bug(Entry):
         return self
 
 
-# What the look-ups answer with. Lists may be written as one text where there is one item.
+# What the look-ups answer with.
 
-Lines = list[str] | str
-PatternKey = Annotated[str, Field(pattern=r"^[a-z_]+$")]
+
+class Sourced(Strict):
+    """What the looked-up entries share: an identity, sources and the day they were read."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9]+([-_][a-z0-9]+)*$", max_length=60)]
+    title: Short
+    references: Annotated[list[Reference], Field(min_length=1)]
+    last_verified: datetime.date
+
+    @model_validator(mode="after")
+    def sources_differ(self) -> Sourced:
+        urls = [str(reference.url) for reference in self.references]
+        if len(set(urls)) != len(urls):
+            raise ValueError("a reference stands twice")
+        return self
 
 
 class Step(Strict):
-    """One thing to do, why, and the command that does it, if there is one."""
+    """One thing to do, why it tells something, and the command where there is one."""
 
-    do: Annotated[str, Field(min_length=5, max_length=400)]
-    why: Annotated[str, Field(max_length=400)] = ""
-    command: Annotated[str, Field(max_length=400)] = ""
+    do: Text
+    why: Text
+    command: Annotated[str, Field(max_length=300)] = ""
 
 
-class Pattern(Strict):
-    """knowledge/patterns.yaml: a way of failing that several frameworks share."""
+class Pattern(Sourced):
+    """One entry of knowledge/patterns.yaml: a way in which runs fail, and how to find and leave it."""
 
-    id: PatternKey
-    title: Short
-    seed: str | None = None  # the seeds' class that it refines
-    says: Annotated[str, Field(min_length=10, max_length=400)]
-    invariant: Annotated[str, Field(max_length=600)] = ""  # what holds in a healthy run
-    shows: Lines = []
-    first_checks: list[Step] = []
-    first_advice: Lines = ""
-    not_if: Lines = ""
-    frameworks: list[str] = []
-    references: list[Reference] = []
-    last_verified: datetime.date
+    seed: Annotated[str, Field(max_length=60)] = ""  # the seeds' class that it refines
+    says: Text
+    invariant: Text
+    shows: Annotated[list[Text], Field(min_length=1)]
+    first_checks: Annotated[list[Step], Field(min_length=2)]
+    first_advice: Text
+    not_if: Text
+    frameworks: Annotated[list[str], Field(min_length=1)]
+
+
+class Phrasings(Strict):
+    """What users type, in English and in Chinese."""
+
+    en: Annotated[list[Short], Field(min_length=6, max_length=15)]
+    zh: Annotated[list[Annotated[str, Field(min_length=2, max_length=60)]], Field(min_length=6, max_length=15)]
 
 
 class Lead(Strict):
-    """A cause that a symptom points to: one of pattern, bug, rule, and why it is likely."""
+    """A cause that a symptom points to: exactly one of pattern, bug, rule, and why."""
 
     pattern: str = ""
     bug: str = ""
     rule: str = ""
-    why: Annotated[str, Field(min_length=5, max_length=400)]
+    why: Annotated[str, Field(min_length=10, max_length=300)]
 
     @model_validator(mode="after")
     def one_cause(self) -> Lead:
@@ -221,42 +237,54 @@ class Lead(Strict):
         return self
 
 
-class Phrasings(Strict):
-    """How users say it."""
+class Symptom(Sourced):
+    """knowledge/symptoms/<id>.yaml: what a user sees, and where it leads, the likeliest first."""
 
-    en: list[str]
-    zh: list[str] = []
-
-
-class Symptom(Strict):
-    """knowledge/symptoms/<id>.yaml: what a user sees, and where it leads."""
-
-    id: Annotated[str, Field(pattern=r"^[a-z0-9]+([-_][a-z0-9]+)*$")]
-    title: Short
     phrasings: Phrasings
-    signatures: list[Annotated[str, Field(min_length=4, max_length=200)]] = []
-    examples: list[str] = []
-    metrics: list[str] = []
-    leads: Annotated[list[Lead], Field(min_length=1)]
-    question: Annotated[str, Field(max_length=500)] = ""
-    not_a_fault_if: Annotated[str, Field(max_length=500)] = ""
-    fix: Annotated[str, Field(max_length=800)] = ""
-    seed: str | None = None
+    tokens: list[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]] = []  # the seeds' words of one of their tools
+    signatures: list[Annotated[str, Field(min_length=6, max_length=200)]] = []
+    examples: list[Annotated[str, Field(max_length=300)]] = []  # one line that each signature matches, written by us
+    metrics: list[Annotated[str, Field(min_length=5, max_length=200)]] = []  # conditions, in the frameworks' own names
+    leads: Annotated[list[Lead], Field(min_length=2)]
+    question: Text  # what separates the leads
+    not_a_fault_if: Text
+    fix: Text  # first aid
+    seed: Annotated[str, Field(max_length=60)] = ""  # the seeds' symptom that it answers
     claims: list[Claim] = []
-    references: list[Reference] = []
-    last_verified: datetime.date
+
+    @model_validator(mode="after")
+    def each_signature_has_an_example(self) -> Symptom:
+        if len(self.examples) != len(self.signatures):
+            raise ValueError("each signature has one example line")
+        if self.seed and not self.claims:
+            raise ValueError("a symptom of the seeds answers what they claim")
+        return self
+
+
+class Gpu(Sourced):
+    """knowledge/gpus/<id>.yaml: figures of one card from its vendor. What was not found there is left out."""
+
+    vendor: Literal["nvidia", "huawei"]
+    names: list[Short] = []  # other ways to write it
+    memory_gib: Annotated[float, Field(gt=0)]
+    memory_bandwidth_gb_s: Annotated[float, Field(gt=0)] | None = None
+    bf16_tflops: Annotated[float, Field(gt=0)] | None = None  # dense, tensor cores
+    fp8: bool | None = None
+    compute_capability: Annotated[str, Field(pattern=r"^\d+\.\d$")] | None = None
+    nvlink_gb_s: Annotated[float, Field(ge=0)] | None = None  # 0: none
+    notes: list[Text] = []
 
 
 class Skill(Strict):
-    """One row of knowledge/skills.yaml: when a skill is meant, and what it works with."""
+    """One entry of knowledge/skills.yaml: what leads to a skill, and what it uses. `triggers` are the seeds'."""
 
     name: Slug
     title: Short
-    triggers: Annotated[list[str], Field(min_length=1)]
-    more: list[str] = []
-    tools: list[str] = []
+    triggers: Annotated[list[Short], Field(min_length=1)]
+    more: list[Short] = []
+    tools: Annotated[list[str], Field(min_length=1)]
     notes: list[str] = []
-    cli: list[str] = []
+    cli: Annotated[list[str], Field(min_length=1)]
 
 
 class NoteHead(Strict):
