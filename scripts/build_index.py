@@ -1,7 +1,7 @@
-"""Compile knowledge/**/*.yaml into knowledge/index.json, which is what the program loads.
+"""Compile knowledge/ into what the program loads: index.json for validate, lookup.json for the look-ups.
 
-python scripts/build_index.py            write the index
-python scripts/build_index.py --check    exit 1 when the committed index is stale
+python scripts/build_index.py            write both
+python scripts/build_index.py --check    exit 1 when a committed one is stale
 """
 
 from __future__ import annotations
@@ -12,30 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import yaml
-from pydantic import BaseModel, ValidationError
+from build_lookup import build_lookup
+from knowledge_files import KNOWLEDGE, checked, load, ranges_of
 
 from grpo_guard.checks.expr import parse
 from grpo_guard.store.schema import Bug, Rule
-
-KNOWLEDGE = Path(__file__).resolve().parent.parent / "knowledge"
-
-
-def load(path: Path) -> Any:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
-
-
-def checked(model: type[BaseModel], path: Path) -> dict[str, Any]:
-    """The entry of a file, after its schema and its name were checked."""
-    entry: dict[str, Any] = load(path)
-    try:
-        model.model_validate(entry)
-    except ValidationError as error:
-        raise SystemExit(f"{path.relative_to(KNOWLEDGE)}: {error}") from None
-    if entry["id"] != path.stem:
-        raise SystemExit(f"{path.relative_to(KNOWLEDGE)}: id {entry['id']!r} differs from the file name")
-    entry["last_verified"] = str(entry["last_verified"])
-    return entry
 
 
 def compile_rule(path: Path) -> dict[str, Any]:
@@ -63,18 +44,6 @@ def compile_bug(path: Path) -> dict[str, Any] | None:
     return rule
 
 
-def ranges_of(events: list[dict[str, str]]) -> list[str]:
-    """Range texts from OSV events in order: introduced ... fixed or last_affected, and again."""
-    ranges: list[str] = []
-    for event in events:
-        if "introduced" in event:
-            ranges.append("" if event["introduced"] == "0" else f">={event['introduced']}")
-        else:
-            bound = f"<{event['fixed']}" if "fixed" in event else f"<={event['last_affected']}"
-            ranges[-1] = ",".join(filter(None, (ranges[-1], bound)))
-    return ranges
-
-
 def build() -> dict[str, Any]:
     frameworks = sorted((KNOWLEDGE / "frameworks").glob("*/adapter.yaml"))
     bugs = sorted((KNOWLEDGE / "bugs").glob("*/*.yaml"))
@@ -90,19 +59,26 @@ def build() -> dict[str, Any]:
     }
 
 
+def written(data: dict[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=None, separators=(",", ":"), sort_keys=True) + "\n"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="only compare; exit 1 when stale")
     arguments = parser.parse_args()
-    target = KNOWLEDGE / "index.json"
-    text = json.dumps(build(), ensure_ascii=False, indent=None, separators=(",", ":"), sort_keys=True) + "\n"
-    if arguments.check:
-        fresh = target.exists() and target.read_text(encoding="utf-8") == text
-        print("index is fresh" if fresh else "index is stale: run python scripts/build_index.py")
-        return 0 if fresh else 1
-    target.write_text(text, encoding="utf-8")
-    print(f"{target.relative_to(KNOWLEDGE.parent)}: {len(text):,} bytes")
-    return 0
+    code = 0
+    for name, data in (("index.json", build()), ("lookup.json", build_lookup())):
+        target, text = KNOWLEDGE / name, written(data)
+        if not arguments.check:
+            target.write_text(text, encoding="utf-8")
+            print(f"{target.relative_to(KNOWLEDGE.parent)}: {len(text):,} bytes")
+        elif not target.exists() or target.read_text(encoding="utf-8") != text:
+            print(f"{name} is stale: run python scripts/build_index.py")
+            code = 1
+        else:
+            print(f"{name} is fresh")
+    return code
 
 
 if __name__ == "__main__":

@@ -295,3 +295,100 @@ class NoteHead(Strict):
     last_verified: datetime.date
     sections: list[str] = []
     sources: list[HttpUrl] = []
+
+
+# knowledge/tables/: what the look-ups show side by side.
+
+
+class Table(Strict):
+    """A table with the date of its last check; it may be empty while knowledge is being written."""
+
+    last_verified: datetime.date | None = None
+
+
+class StreamKind(Strict):
+    """One of the three different faults that are called stream safety."""
+
+    kind: Literal["order", "lifetime", "unmap"]
+    says: Text
+    cure: Text
+    not_cured_by: Annotated[str, Field(max_length=400)] = ""
+    bugs: list[Slug] = []
+    references: list[Reference] = []
+
+
+class StreamTable(Table):
+    kinds: list[StreamKind] = []
+    elsewhere: dict[str, str] = {}  # bugs that the seeds list here, and what they are instead
+
+
+class Decision(Strict):
+    """One branch of a decision guide."""
+
+    when: Annotated[str, Field(min_length=5, max_length=200)]
+    choose: Annotated[str, Field(min_length=3, max_length=300)]
+    why: Annotated[str, Field(min_length=5, max_length=600)]
+    command: Annotated[str, Field(max_length=300)] = ""
+    rules: list[Slug] = []
+    bugs: list[Slug] = []
+    references: list[Reference] = []
+
+
+class Side(Strict):
+    """One aspect of two things side by side."""
+
+    aspect: Annotated[str, Field(min_length=3, max_length=80)]
+    fsdp1: Annotated[str, Field(min_length=2, max_length=400)]
+    fsdp2: Annotated[str, Field(min_length=2, max_length=400)]
+    rules: list[Slug] = []
+    bugs: list[Slug] = []
+    references: list[Reference] = []
+
+
+class FsdpTable(Table):
+    decisions: list[Decision] = []
+    sides: list[Side] = []
+
+
+class Platform(Strict):
+    """A row of the seeds' MoE NaN table with what is true of it."""
+
+    platform: Short
+    seed: Annotated[str, Field(max_length=300)]  # what the seeds state
+    answer: Answer
+    cause: Text
+    fix: Text
+    rules: list[Slug] = []
+    bugs: list[Slug] = []
+    references: list[Reference] = []
+
+
+class MoeTable(Table):
+    platforms: list[Platform] = []
+
+
+class SeedCell(Strict):
+    """One cell of the seeds' two tables: which number they list where, and the entry that it is."""
+
+    pattern: Annotated[str, Field(pattern=r"^[a-z_]+$")]
+    framework: str
+    cited: str  # as written there, e.g. "#8061"
+    bug: str = ""  # our entry
+    table: Literal["matrix", "map"]
+    note: Annotated[str, Field(max_length=600)] = ""  # for what no entry can say
+
+
+class SeedMatrix(Table):
+    cells: list[SeedCell] = []
+
+
+class OnDemand(Table):
+    frameworks: dict[str, list[str]] = {}  # framework: names of notes
+    always: list[str] = []
+
+
+class Vocabulary(Table):
+    """Words of the field and how users write them: {"oom": ["out of memory", "显存不足"]}."""
+
+    concepts: dict[str, list[str]] = {}
+    stopwords: list[str] = []

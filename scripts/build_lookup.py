@@ -1,0 +1,113 @@
+"""What the look-ups load (knowledge/lookup.json): bugs, patterns, symptoms, skills, notes, tables. Run by build_index.py."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+from knowledge_files import KNOWLEDGE, checked, conforms, load, ranges_of
+
+from grpo_guard.store import schema
+
+# The seeds' 8 symptoms stand first, in the seeds' order: their position is part of the answer.
+SEED_SYMPTOMS = (
+    "nan in loss",
+    "loss plateau",
+    "gradient norm",
+    "all rewards",
+    "logprob mismatch",
+    "eos",
+    "oom on fsdp2",
+    "moe nan",
+)
+TABLES = {
+    "streams": schema.StreamTable,
+    "fsdp": schema.FsdpTable,
+    "moe": schema.MoeTable,
+    "seed_matrix": schema.SeedMatrix,
+    "on_demand": schema.OnDemand,
+    "vocabulary": schema.Vocabulary,
+}
+_HEADING = re.compile(r"^(#{1,4})\s+(.+?)\s*#*$")
+
+
+def build_lookup() -> dict[str, Any]:
+    """All look-up entries by id. Raises SystemExit naming the file and what is wrong in it."""
+    return {
+        "bugs": {bug["id"]: bug for bug in map(compile_bug, sorted((KNOWLEDGE / "bugs").glob("*/*.yaml")))},
+        "patterns": rows_of(schema.Pattern, KNOWLEDGE / "patterns.yaml", "id"),
+        "symptoms": {symptom["id"]: symptom for symptom in symptoms()},
+        "skills": rows_of(schema.Skill, KNOWLEDGE / "skills.yaml", "name"),
+        "notes": {note["name"]: note for note in map(compile_note, sorted((KNOWLEDGE / "notebook").rglob("*.md")))},
+        "tables": {name: table(name) for name in TABLES},
+    }
+
+
+def compile_bug(path: Path) -> dict[str, Any]:
+    """A bug with its affected ranges as text: {"verl": [">=0.7.1,<0.9.0"]}."""
+    bug = checked(schema.Bug, path)
+    affected = bug.pop("affected", [])
+    return bug | {"ranges": {entry["package"]: ranges_of(entry["events"]) for entry in affected}}
+
+
+def rows_of(model: type[schema.Strict], path: Path, key: str) -> dict[str, dict[str, Any]]:
+    """The rows of a list file by their key; {} while the file is not there."""
+    if not path.exists():
+        return {}
+    rows = [conforms(model, row, path) for row in load(path)]
+    if len({row[key] for row in rows}) != len(rows):
+        raise SystemExit(f"{path.relative_to(KNOWLEDGE)}: a {key} stands twice")
+    return {row[key]: row for row in rows}
+
+
+def symptoms() -> list[dict[str, Any]]:
+    found = [checked(schema.Symptom, path) for path in sorted((KNOWLEDGE / "symptoms").glob("*.yaml"))]
+    return sorted(found, key=lambda symptom: (seed_place(symptom.get("seed") or ""), symptom["id"]))
+
+
+def seed_place(says: str) -> int:
+    plain = re.sub(r"[^a-z0-9 ]", "", says.lower().replace("log-prob", "logprob"))
+    matches = [place for place, start in enumerate(SEED_SYMPTOMS) if plain.startswith(start)]
+    return matches[0] if matches else len(SEED_SYMPTOMS)
+
+
+def table(name: str) -> Any:
+    """A table of knowledge/tables/, or its empty form while the file is not there."""
+    path = KNOWLEDGE / "tables" / f"{name}.yaml"
+    if not path.exists():
+        return TABLES[name]().model_dump(mode="json")
+    return conforms(TABLES[name], load(path), path)
+
+
+def compile_note(path: Path) -> dict[str, Any]:
+    """Front matter of a note, and where in the file's text each section begins and ends."""
+    text = path.read_text(encoding="utf-8")
+    head, body_at = front_matter(text, path)
+    note = conforms(schema.NoteHead, head, path)
+    name = path.relative_to(KNOWLEDGE / "notebook").with_suffix("").as_posix()
+    return note | {"name": name, "sections": sections_of(text, body_at), "start": body_at, "end": len(text)}
+
+
+def front_matter(text: str, path: Path) -> tuple[dict[str, Any], int]:
+    match = re.match(r"---\n(.*?)\n---\n+", text, re.DOTALL)
+    if match is None:
+        raise SystemExit(f"{path.relative_to(KNOWLEDGE)}: no front matter between two lines of ---")
+    return yaml.safe_load(match[1]), match.end()
+
+
+def sections_of(text: str, start: int) -> list[dict[str, Any]]:
+    """Headings with their level and the part of the text up to the next heading of the same or a higher level."""
+    found: list[dict[str, Any]] = []
+    fenced, at = False, start
+    for line in text[start:].splitlines(keepends=True):
+        fenced ^= line.lstrip().startswith(("```", "~~~"))
+        heading = None if fenced else _HEADING.match(line)
+        if heading:
+            found.append({"title": heading[2], "level": len(heading[1]), "start": at})
+        at += len(line)
+    for place, section in enumerate(found):
+        later = (other["start"] for other in found[place + 1 :] if other["level"] <= section["level"])
+        section["end"] = next(later, len(text))
+    return found
