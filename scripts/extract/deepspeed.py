@@ -19,27 +19,28 @@ PACKAGE = "deepspeed"
 SINCE = "0.14.0"
 WANTED = re.compile(
     r"deepspeed/(?:runtime|comm|monitor|profiling|compile|utils)/"
-    r"(?:[a-z_]+/)?(?:[a-z_]*config|constants)\.py"
+    r"(?:[a-z_]+/)?(?:[a-z_]*config|constants|compiler)\.py"
 )
 BASE = ""
 OPEN: dict[str, list[str]] = {}
 TABLE = "ds_config"
 
-# JSON section: (file, pydantic model)
-MODELS = {
-    "zero_optimization": ("runtime/zero/config.py", "DeepSpeedZeroConfig"),
-    "bf16": ("runtime/precision_config.py", "DeepSpeedBF16Config"),
-    "fp16": ("runtime/precision_config.py", "DeepSpeedFP16Config"),
-    "comms_logger": ("comm/config.py", "CommsLoggerConfig"),
-    "tensorboard": ("monitor/config.py", "TensorBoardConfig"),
-    "wandb": ("monitor/config.py", "WandbConfig"),
-    "csv_monitor": ("monitor/config.py", "CSVConfig"),
-    "comet": ("monitor/config.py", "CometConfig"),
-    "compile": ("compile/config.py", "CompileConfig"),
-    "timers.throughput": ("utils/config.py", "DeepSpeedThroughputTimerConfig"),
-    "tensor_parallel": ("runtime/tensor_parallel/config.py", "TPTrainingConfig"),
-    "hybrid_engine": ("runtime/config.py", "HybridEngineConfig"),
-}
+# JSON section, file, pydantic model; a section that moved stands twice
+MODELS = (
+    ("zero_optimization", "runtime/zero/config.py", "DeepSpeedZeroConfig"),
+    ("bf16", "runtime/precision_config.py", "DeepSpeedBF16Config"),
+    ("fp16", "runtime/precision_config.py", "DeepSpeedFP16Config"),
+    ("comms_logger", "comm/config.py", "CommsLoggerConfig"),
+    ("tensorboard", "monitor/config.py", "TensorBoardConfig"),
+    ("wandb", "monitor/config.py", "WandbConfig"),
+    ("csv_monitor", "monitor/config.py", "CSVConfig"),
+    ("comet", "monitor/config.py", "CometConfig"),
+    ("compile", "runtime/compiler.py", "CompileConfig"),
+    ("compile", "compile/config.py", "CompileConfig"),
+    ("timers.throughput", "utils/config.py", "DeepSpeedThroughputTimerConfig"),
+    ("tensor_parallel", "runtime/tensor_parallel/config.py", "TPTrainingConfig"),
+    ("hybrid_engine", "runtime/config.py", "HybridEngineConfig"),
+)
 NESTED_MODELS = (
     "runtime/zero/offload_config.py",
     "runtime/zero/leaf_module_config.py",
@@ -104,7 +105,7 @@ def read(version: str, folder: Path) -> Snapshot:
     for file, sources in SCALAR_FILES.items():
         if (package / file).is_file():
             fields.update(_scalars(package, file, sources))
-    for section, (file, model) in MODELS.items():
+    for section, file, model in MODELS:
         known = classes([package / name for name in (file, *NESTED_MODELS)])
         if model in known:
             snapshot.closed.setdefault(TABLE, {})[section] = True  # pydantic refuses unknown keys here
