@@ -90,7 +90,7 @@ def _may_be_set_elsewhere(anchor: str, run: RunConfig) -> bool:
 def _decide(rule: Rule, run: RunConfig) -> tuple[Outcome, bool]:
     """Outcome, and whether the version range (if any) is known to hold."""
     if run.framework not in rule.get("frameworks", (run.framework,)):
-        return NotApplicable(f"not a {run.framework} rule"), True
+        return NotApplicable(f"a rule for {', '.join(rule['frameworks'])}"), True
     affected = _affected(rule, run)
     if affected is False:
         return NotApplicable("version not affected"), True
