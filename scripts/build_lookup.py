@@ -1,4 +1,4 @@
-"""What the look-ups load (knowledge/lookup.json): bugs, patterns, symptoms, skills, notes, tables. Run by build_index.py."""
+"""What the look-ups load (knowledge/lookup.json): bugs, patterns, symptoms, skills, notes, tables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import yaml
 from knowledge_files import KNOWLEDGE, checked, conforms, load, ranges_of
 
+from grpo_guard.lookup.matching import compile_phrasebook
+from grpo_guard.lookup.words import Vocabulary
 from grpo_guard.store import schema
 
 # The seeds' 8 symptoms stand first, in the seeds' order: their position is part of the answer.
@@ -34,15 +36,35 @@ _HEADING = re.compile(r"^(#{1,4})\s+(.+?)\s*#*$")
 
 
 def build_lookup() -> dict[str, Any]:
-    """All look-up entries by id. Raises SystemExit naming the file and what is wrong in it."""
+    """All look-up entries. Raises SystemExit naming the file and what is wrong in it."""
+    tables = {name: table(name) for name in TABLES}
+    vocabulary = Vocabulary(tables["vocabulary"]["concepts"], tables["vocabulary"]["stopwords"])
+    symptoms, skills = all_symptoms(), rows_of(schema.Skill, KNOWLEDGE / "skills.yaml", "name")
     return {
         "bugs": {bug["id"]: bug for bug in map(compile_bug, sorted((KNOWLEDGE / "bugs").glob("*/*.yaml")))},
         "patterns": rows_of(schema.Pattern, KNOWLEDGE / "patterns.yaml", "id"),
-        "symptoms": {symptom["id"]: symptom for symptom in symptoms()},
-        "skills": rows_of(schema.Skill, KNOWLEDGE / "skills.yaml", "name"),
+        "symptoms": symptoms,
+        "skills": skills,
         "notes": {note["name"]: note for note in map(compile_note, sorted((KNOWLEDGE / "notebook").rglob("*.md")))},
-        "tables": {name: table(name) for name in TABLES},
+        "tables": tables,
+        "phrasebooks": {
+            "symptoms": compile_phrasebook(
+                {row["id"]: symptom_phrases(row) for row in symptoms},
+                {row["id"]: [*row.get("metrics", []), row["id"]] for row in symptoms},
+                vocabulary,
+            ),
+            "skills": compile_phrasebook(
+                {row["name"]: [*row["triggers"], *row.get("more", [])] for row in skills},
+                {row["name"]: [row["title"], row["name"]] for row in skills},
+                vocabulary,
+            ),
+        },
     }
+
+
+def symptom_phrases(symptom: dict[str, Any]) -> list[str]:
+    said = symptom["phrasings"]
+    return [symptom["title"], *said["en"], *said.get("zh", []), *symptom.get("tokens", []), symptom.get("seed", "")]
 
 
 def compile_bug(path: Path) -> dict[str, Any]:
@@ -52,17 +74,17 @@ def compile_bug(path: Path) -> dict[str, Any]:
     return bug | {"ranges": {entry["package"]: ranges_of(entry["events"]) for entry in affected}}
 
 
-def rows_of(model: type[schema.Strict], path: Path, key: str) -> dict[str, dict[str, Any]]:
-    """The rows of a list file by their key; {} while the file is not there."""
+def rows_of(model: type[schema.Strict], path: Path, key: str) -> list[dict[str, Any]]:
+    """The rows of a list file, whose `key` differs; [] while the file is not there."""
     if not path.exists():
-        return {}
+        return []
     rows = [conforms(model, row, path) for row in load(path)]
     if len({row[key] for row in rows}) != len(rows):
         raise SystemExit(f"{path.relative_to(KNOWLEDGE)}: a {key} stands twice")
-    return {row[key]: row for row in rows}
+    return rows
 
 
-def symptoms() -> list[dict[str, Any]]:
+def all_symptoms() -> list[dict[str, Any]]:
     found = [checked(schema.Symptom, path) for path in sorted((KNOWLEDGE / "symptoms").glob("*.yaml"))]
     return sorted(found, key=lambda symptom: (seed_place(symptom.get("seed") or ""), symptom["id"]))
 

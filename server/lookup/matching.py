@@ -1,0 +1,111 @@
+"""Which entry a query means: words weighted by how much they tell, whole phrasings, and nearness of spelling.
+
+The same query always gives the same order: no randomness, ties in the order of the entries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import spelling
+from .words import Vocabulary, flat, latin_words
+
+WEAKEST = 0.3  # below this a match is chance
+
+_PHRASE, _ENTRY = 0.7, 0.3  # shares of the best phrasing and of all words of the entry
+_QUERY_COUNTS = 2.0  # what the query says beyond a phrasing weighs more than what the phrasing says beyond the query
+_SPELLED = 0.95  # a phrasing that is spelled like the query, typos and all
+_UNKNOWN = 0.5  # weight of a word that no entry has, as a share of the rarest word's
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An entry, how well it fits (0 to 1), and the phrasing that fits best."""
+
+    id: str
+    score: float
+    phrase: str
+
+
+def compile_phrasebook(
+    phrases: Mapping[str, Iterable[str]], context: Mapping[str, Iterable[str]], vocabulary: Vocabulary
+) -> dict[str, Any]:
+    """Plain JSON for `Phrasebook`: of each entry its phrasings with their words, and the words of its other texts."""
+    said = {name: [text for text in dict.fromkeys(texts) if text] for name, texts in phrases.items()}
+    known = {word for texts in said.values() for text in texts for word in latin_words(text)}
+    return {
+        "order": list(said),
+        "phrases": {
+            name: [[text, sorted(set(vocabulary.words(text)))] for text in texts] for name, texts in said.items()
+        },
+        "context": {
+            name: sorted({word for text in context.get(name, ()) for word in vocabulary.words(text)}) for name in said
+        },
+        "known": sorted(known | vocabulary.surface),
+    }
+
+
+class Phrasebook:
+    """Ranks the entries of a compiled phrasebook for a query."""
+
+    def __init__(self, compiled: Mapping[str, Any], vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._order: list[str] = compiled["order"]
+        self._phrases: dict[str, list[tuple[str, list[str]]]] = compiled["phrases"]
+        self._known = frozenset(compiled["known"])
+        own = {name: {word for _, words in rows for word in words} for name, rows in self._phrases.items()}
+        self._words = {name: own[name] | set(compiled["context"][name]) for name in self._order}
+        holders: dict[str, int] = {}
+        for words in own.values():
+            for word in words:
+                holders[word] = holders.get(word, 0) + 1
+        self._weight = {word: math.log(1 + len(own) / count) for word, count in holders.items()}
+        self._unknown = _UNKNOWN * math.log(1 + len(own))
+
+    def rank(self, query: str, limit: int, raised: Mapping[str, float] | None = None) -> list[Match]:
+        """The best entries, best first. `raised` adds to the score of entries that something else speaks for."""
+        asked = self._meant(query)
+        plain = flat(query)
+        matches = [self._match(name, asked, plain, (raised or {}).get(name, 0.0)) for name in self._order]
+        fitting = [match for match in matches if match.score >= WEAKEST]
+        return sorted(fitting, key=lambda match: -match.score)[:limit]
+
+    def _meant(self, query: str) -> frozenset[str]:
+        pieces: list[str] = []
+        for piece in flat(query).split():
+            pieces += spelling.corrected([piece], self._known) if piece.isascii() else [piece]
+        return frozenset(self._vocabulary.words(" ".join(pieces)))
+
+    def _match(self, name: str, asked: frozenset[str], plain: str, raised: float) -> Match:
+        scored = [(self._fit(asked, words), text) for text, words in self._phrases[name]]
+        best, phrase = max(scored, key=lambda pair: pair[0], default=(0.0, ""))
+        score = _PHRASE * best + _ENTRY * self._share(asked & self._words[name], asked)
+        for text, _ in self._phrases[name]:
+            spelled = _SPELLED * _spelled_alike(plain, text)
+            if spelled > score:
+                score, phrase = spelled, text
+        return Match(name, round(min(1.0, score + raised), 3), phrase)
+
+    def _fit(self, asked: frozenset[str], words: Sequence[str]) -> float:
+        """F measure of the shared words' weight over the query's and the phrasing's."""
+        shared = self._total(asked.intersection(words))
+        whole = _QUERY_COUNTS * self._total(asked) + self._total(words)
+        return (1 + _QUERY_COUNTS) * shared / whole if whole else 0.0
+
+    def _share(self, part: Iterable[str], whole: Iterable[str]) -> float:
+        total = self._total(whole)
+        return self._total(part) / total if total else 0.0
+
+    def _total(self, words: Iterable[str]) -> float:
+        # Sorted, because a sum of floats depends on its order, and a set's order on the process.
+        return sum(sorted(self._weight.get(word, self._unknown) for word in words))
+
+
+def _spelled_alike(plain: str, text: str) -> float:
+    """Nearness of the spelling, 0 where it is not near: half of all texts share half of their letters."""
+    from rapidfuzz import fuzz
+
+    return fuzz.ratio(plain, flat(text), score_cutoff=72) / 100
