@@ -53,7 +53,7 @@ def headings(body: str, level: int) -> list[str]:
 
 
 def claims(body: str) -> list[str]:
-    """Paragraphs, tables and single list items, without headings and code."""
+    """Paragraphs, tables and single list items, without headings, code and the lines that only introduce a list."""
     found: list[str] = []
     for block in re.split(r"\n\s*\n", prose(body)):
         block = re.sub(r"^#+ .*$", "", block, flags=re.MULTILINE).strip()
@@ -62,7 +62,7 @@ def claims(body: str) -> list[str]:
             continue
         starts = [match.start() for match in ITEM.finditer(block)]
         found += [block[start:end] for start, end in zip(starts, [*starts[1:], len(block)], strict=True)]
-    return [claim for claim in found if claim]
+    return [claim for claim in found if claim and not claim.endswith(":")]
 
 
 def test_the_index_is_fresh() -> None:
@@ -129,7 +129,5 @@ def test_no_paths_of_a_machine(name: str) -> None:
 
 
 def test_the_claim_splitter_sees_each_item() -> None:
-    body = (
-        "# T\n\ntext [a](https://x.y/z)\n\n- one [a](https://x.y/z)\n  more\n- two\n\n```\ncode\n\ncode\n```\n\n## S\n"
-    )
+    body = "# T\n\ntext [a](https://x.y/z)\n\nfour:\n\n- one [a](https://x.y/z)\n  more\n- two\n\n```\ncode\n\ncode\n```\n\n## S\n"
     assert claims(body) == ["text [a](https://x.y/z)", "- one [a](https://x.y/z)\n  more\n", "- two"]
