@@ -6,7 +6,6 @@ Starts from each rule's own firing case (tests/cases/rules/<rule>/fires*), build
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -128,7 +127,7 @@ def test_without_the_version_it_is_possible_and_never_an_error(rule_id: str) -> 
 def versions_outside(ranges: list[str]) -> Iterator[str]:
     """A version below all ranges and one above, where the ranges leave room."""
     clauses = [clause for spec in ranges for clause in spec.split(",") if clause]
-    if ranges and ">" in ranges[0] or "==" in ranges[0]:
+    if (ranges and ">" in ranges[0]) or "==" in ranges[0]:
         yield "0.0.1"
     if clauses and clauses[-1].startswith("<"):
         yield "99.0.0"
