@@ -129,5 +129,6 @@ def test_no_paths_of_a_machine(name: str) -> None:
 
 
 def test_the_claim_splitter_sees_each_item() -> None:
-    body = "# T\n\ntext [a](https://x.y/z)\n\nfour:\n\n- one [a](https://x.y/z)\n  more\n- two\n\n```\ncode\n\ncode\n```\n\n## S\n"
-    assert claims(body) == ["text [a](https://x.y/z)", "- one [a](https://x.y/z)\n  more\n", "- two"]
+    text, code = "text [a](https://x.y/z)", "```\ncode\n\ncode\n```"
+    body = f"# T\n\n{text}\n\nfour:\n\n- one [a](https://x.y/z)\n  more\n- two\n\n{code}\n\n## S\n"
+    assert claims(body) == [text, "- one [a](https://x.y/z)\n  more\n", "- two"]
