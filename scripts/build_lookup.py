@@ -39,13 +39,15 @@ def build_lookup() -> dict[str, Any]:
     """All look-up entries. Raises SystemExit naming the file and what is wrong in it."""
     tables = {name: table(name) for name in TABLES}
     vocabulary = Vocabulary(tables["vocabulary"]["concepts"], tables["vocabulary"]["stopwords"])
+    bugs = {bug["id"]: bug for bug in map(compile_bug, sorted((KNOWLEDGE / "bugs").glob("*/*.yaml")))}
     symptoms, skills = all_symptoms(), rows_of(schema.Skill, KNOWLEDGE / "skills.yaml", "name")
     return {
-        "bugs": {bug["id"]: bug for bug in map(compile_bug, sorted((KNOWLEDGE / "bugs").glob("*/*.yaml")))},
+        "bugs": bugs,
         "patterns": rows_of(schema.Pattern, KNOWLEDGE / "patterns.yaml", "id"),
         "symptoms": symptoms,
         "skills": skills,
-        "notes": {note["name"]: note for note in map(compile_note, sorted((KNOWLEDGE / "notebook").rglob("*.md")))},
+        "notes": {path_name(path): compile_note(path, bugs) for path in sorted((KNOWLEDGE / "notebook").rglob("*.md"))},
+        "proofs": [compile_proof(path) for path in sorted((KNOWLEDGE / "proofs").glob("*.md"))],
         "tables": tables,
         "phrasebooks": {
             "symptoms": compile_phrasebook(
@@ -71,7 +73,10 @@ def compile_bug(path: Path) -> dict[str, Any]:
     """A bug with its affected ranges as text: {"verl": [">=0.7.1,<0.9.0"]}."""
     bug = checked(schema.Bug, path)
     affected = bug.pop("affected", [])
-    return bug | {"ranges": {entry["package"]: ranges_of(entry["events"]) for entry in affected}}
+    return bug | {
+        "package": path.parent.name,
+        "ranges": {entry["package"]: ranges_of(entry["events"]) for entry in affected},
+    }
 
 
 def rows_of(model: type[schema.Strict], path: Path, key: str) -> list[dict[str, Any]]:
@@ -103,13 +108,30 @@ def table(name: str) -> Any:
     return conforms(TABLES[name], load(path), path)
 
 
-def compile_note(path: Path) -> dict[str, Any]:
-    """Front matter of a note, and where in the file's text each section begins and ends."""
+def compile_note(path: Path, bugs: dict[str, Any]) -> dict[str, Any]:
+    """Front matter of a note, the bugs that it speaks of, and where in the file's text each section stands."""
     text = path.read_text(encoding="utf-8")
     head, body_at = front_matter(text, path)
     note = conforms(schema.NoteHead, head, path)
-    name = path.relative_to(KNOWLEDGE / "notebook").with_suffix("").as_posix()
-    return note | {"name": name, "sections": sections_of(text, body_at), "start": body_at, "end": len(text)}
+    named = [] if path_name(path) == "auto-memory" else [name for name, bug in bugs.items() if speaks_of(text, bug)]
+    places = {"sections": sections_of(text, body_at), "start": body_at, "end": len(text)}
+    return note | places | {"name": path_name(path), "bugs": named}
+
+
+def path_name(path: Path) -> str:
+    return path.relative_to(KNOWLEDGE / "notebook").with_suffix("").as_posix()
+
+
+def speaks_of(text: str, bug: dict[str, Any]) -> bool:
+    """Whether a text names the bug, by its id or by the address of its issue or pull request."""
+    threads = [reference["url"] for reference in bug["references"] if reference["kind"] in ("issue", "pull")]
+    return any(re.search(rf"{re.escape(name)}(?![\w.-]*\d)", text) for name in (bug["id"], *threads))
+
+
+def compile_proof(path: Path) -> dict[str, Any]:
+    head, _ = front_matter(path.read_text(encoding="utf-8"), path)
+    about = [name for part in ("rules", "bugs", "patterns", "seed") for name in head.get(part, ())]
+    return {"id": path.stem, "title": head.get("title", path.stem), "about": about}
 
 
 def front_matter(text: str, path: Path) -> tuple[dict[str, Any], int]:

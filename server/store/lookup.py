@@ -48,6 +48,12 @@ def notes() -> dict[str, Entry]:
     return found
 
 
+def proofs() -> list[Entry]:
+    """Derivations: id, title, and "about": the ids of rules, bugs and patterns that they stand behind."""
+    found: list[Entry] = lookup()["proofs"]
+    return found
+
+
 def phrasebook(name: str) -> Entry:
     """What users say, cut into words: "symptoms" or "skills", for lookup/matching.py."""
     found: Entry = lookup()["phrasebooks"][name]
