@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError, WithJsonSchema
 
@@ -99,6 +99,8 @@ def _versions_from_text(text: str) -> Any:
 
 # The schemas shown are the plain ones; a list of names or a mapping of versions may come as text as well.
 Word = Annotated[str, StringConstraints(max_length=limits.MAX_WORD_CHARS, strip_whitespace=True)]
+Query = Annotated[str, StringConstraints(max_length=limits.MAX_QUERY_CHARS, strip_whitespace=True)]
+Detail = Literal["brief", "normal", "full"]
 Name = Annotated[str, StringConstraints(max_length=limits.MAX_PATH_CHARS)]
 ConfigText = Annotated[str, StringConstraints(max_length=limits.MAX_PASTED_CHARS), BeforeValidator(_as_text)]
 Names = Annotated[

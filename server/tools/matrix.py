@@ -1,0 +1,48 @@
+"""matrix: patterns of failure by framework, in several views."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ..roots import Roots
+from .arguments import Arguments, Detail, Word
+from .tool import Answer, Tool
+
+
+class Matrix(Arguments):
+    view: Annotated[
+        Literal["default", "streams", "fsdp", "cross", "frameworks", "moe", "versions"],
+        Field(description="cross: around one bug"),
+    ] = "default"
+    bug: Annotated[Word, Field(description="For cross, e.g. verl-6782")] = ""
+    compare: Annotated[bool, Field(description="streams bug by bug; default against the seeds")] = False
+    detail: Annotated[Detail, Field(description="How much")] = "brief"
+
+
+def run(asked: Matrix, _: Roots) -> Answer:
+    """Look it up. Raises InputError."""
+    # Imported with the first call, so that a client sees the tool list without waiting for the domain.
+    from ..lookup.matrix import matrix
+    from ..render.lookups import TEXTS
+
+    data = matrix(asked.view, asked.bug, asked.compare, detail=asked.detail)
+    return Answer(data, TEXTS["matrix"](data))
+
+
+TOOL = Tool(
+    name="matrix",
+    title="Bug matrix",
+    description="Known bugs by failure pattern and framework, with status; side-by-side views.",
+    arguments=Matrix,
+    run=run,
+    answers={
+        "view": "string",
+        "patterns": "array",
+        "frameworks": "array",
+        "cells": "array",
+        "rows": "array",
+        "notes": "array",
+    },
+)
