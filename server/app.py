@@ -15,21 +15,40 @@ import anyio
 import anyio.to_thread
 from mcp import types
 from mcp.server import CacheHint, Server, ServerRequestContext
+from mcp.server.caching import CacheableMethod
 from mcp.shared.exceptions import MCPError
 
-from . import __version__, limits
+from . import __version__, limits, prompts, resources
 from .configs.values import InputError
 from .roots import Roots
-from .tools import validate_config
+from .tools import explain, fixes, match_skill, matrix, playbook, read_reference, symptoms, validate_config
 from .tools.tool import Answer, Tool
 
-TOOLS: Sequence[Tool] = (validate_config.TOOL,)
+TOOLS: Sequence[Tool] = (
+    validate_config.TOOL,
+    symptoms.TOOL,
+    playbook.TOOL,
+    fixes.TOOL,
+    matrix.TOOL,
+    explain.TOOL,
+    match_skill.TOOL,
+    read_reference.TOOL,
+)
 
 INSTRUCTIONS = (
     "Checks RL post-training launch scripts and configs (verl, TRL, OpenRLHF, DeepSpeed, accelerate) before launch. "
-    "Pass a file's path or its text to validate_config. It reads files only; it starts and changes nothing."
+    "Pass a file's path or its text to validate_config. For a failed run: symptoms, playbook, fixes. "
+    "notebook://auto-memory is the index of what is known. It reads files only; it starts and changes nothing."
 )
 
+_ONE_HOUR = CacheHint(ttl_ms=3_600_000, scope="public")
+_UNCHANGING: Sequence[CacheableMethod] = (
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+)
 _READ_ONLY = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _log = logging.getLogger(__name__)
 
@@ -51,14 +70,32 @@ def build_server(roots: Roots) -> Server[Any]:
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name!r}: there are {', '.join(by_name)}")
         return await _call(tool, params.arguments or {}, roots, workers)
 
+    async def list_resources(
+        _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        rows = await anyio.to_thread.run_sync(resources.listed, limiter=workers)
+        found = [types.Resource(uri=row.uri, name=row.name, title=row.title, mime_type=row.mime) for row in rows]
+        return types.ListResourcesResult(resources=found)
+
+    async def read_resource(
+        _: ServerRequestContext[Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        return await anyio.to_thread.run_sync(_read, params.uri, limiter=workers)
+
     return Server(
         "grpo-guard",
         version=__version__,
         title="grpo-guard",
         instructions=INSTRUCTIONS,
-        cache_hints={"tools/list": CacheHint(ttl_ms=3_600_000, scope="public")},
+        cache_hints=dict.fromkeys(_UNCHANGING, _ONE_HOUR),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=_list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=_list_prompts,
+        on_get_prompt=_get_prompt,
+        on_completion=_complete,
     )
 
 
@@ -103,3 +140,62 @@ def _failure(line: str) -> types.CallToolResult:
     from .model import clean
 
     return types.CallToolResult(content=[types.TextContent(type="text", text=clean(line))], is_error=True)
+
+
+def _read(uri: str) -> types.ReadResourceResult:
+    from .model import clean
+
+    try:
+        content = resources.read(uri)
+    except InputError as error:
+        raise MCPError(types.INVALID_PARAMS, clean(str(error)), data={"uri": clean(uri)}) from None
+    text = types.TextResourceContents(uri=uri, mime_type=content.mime, text=clean(content.text))
+    return types.ReadResourceResult(contents=[text])
+
+
+async def _list_templates(
+    _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
+) -> types.ListResourceTemplatesResult:
+    rows = [
+        types.ResourceTemplate(uri_template=row.uri, name=row.name, title=row.title, mime_type=row.mime)
+        for row in resources.TEMPLATES
+    ]
+    return types.ListResourceTemplatesResult(resource_templates=rows)
+
+
+async def _list_prompts(
+    _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
+) -> types.ListPromptsResult:
+    rows = [
+        types.Prompt(
+            name=prompt.name,
+            title=prompt.title,
+            description=prompt.description,
+            arguments=[
+                types.PromptArgument(name=argument.name, description=argument.description, required=argument.required)
+                for argument in prompt.arguments
+            ],
+        )
+        for prompt in prompts.PROMPTS
+    ]
+    return types.ListPromptsResult(prompts=rows)
+
+
+async def _get_prompt(_: ServerRequestContext[Any], params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    from .model import clean
+
+    try:
+        prompt, text = prompts.text_of(params.name, params.arguments or {})
+    except InputError as error:
+        raise MCPError(types.INVALID_PARAMS, clean(str(error))) from None
+    message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=clean(text)))
+    return types.GetPromptResult(description=prompt.description, messages=[message])
+
+
+async def _complete(_: ServerRequestContext[Any], params: types.CompleteRequestParams) -> types.CompleteResult:
+    """Ids and names for the parts of resource templates; what a prompt is given is the user's own."""
+    if not isinstance(params.ref, types.ResourceTemplateReference):
+        return types.CompleteResult(completion=types.Completion(values=[], total=0, has_more=False))
+    values, total = resources.completions(params.ref.uri.partition("://")[0], params.argument.value)
+    shown = types.Completion(values=values, total=total, has_more=total > len(values))
+    return types.CompleteResult(completion=shown)

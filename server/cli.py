@@ -14,6 +14,7 @@ from .configs.values import InputError
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE = 0, 1, 2
 _FOCUS = ("all", "nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge")
+_VIEWS = ("default", "streams", "fsdp", "cross", "frameworks", "moe", "versions")
 _EPILOG = "exit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage error or unreadable input"
 
 
@@ -58,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     _add_validate(verbs)
     _add_rules(verbs)
+    _add_lookups(verbs)
     _add_serve(verbs)
     return parser
 
@@ -116,6 +118,49 @@ def _add_rules(verbs: Any) -> None:
     verb.add_argument("--fields", action="store_true", help="list the canonical fields that rules read")
     verb.add_argument("--format", choices=("text", "json"), default="text")
     verb.set_defaults(run=_rules)
+
+
+def _add_lookups(verbs: Any) -> None:
+    def add(name: str, text: str, answer: Any, detail: bool = True) -> Any:
+        verb = verbs.add_parser(name, help=text[:1].lower() + text[1:], description=f"{text}.", allow_abbrev=False)
+        if detail:
+            verb.add_argument(
+                "--detail", choices=("brief", "normal", "full"), help="how much (json: full, else normal)"
+            )
+        verb.add_argument("--format", choices=("text", "json"), default="text")
+        verb.set_defaults(run=_look_up, answer=answer, detail=None, verb=name)
+        return verb
+
+    verb = add("symptoms", "Ranked causes of what you see in a run; without words the map", _symptoms)
+    verb.add_argument("query", nargs="*", metavar="QUERY", help="what you see, in words or a log line")
+    verb.add_argument("--limit", type=_positive, metavar="N", help="most rows")
+    verb = add("playbook", "What to do, step by step; without a topic all patterns of failure", _playbook)
+    verb.add_argument("topic", nargs="*", metavar="TOPIC", help="pattern, symptom, framework, bug, or fsdp")
+    verb = add("fixes", "Known bugs: status, versions, fix and workaround", _fixes)
+    verb.add_argument("id", nargs="?", default="", metavar="ID", help="bug (verl-6782, verl#6782) or pattern")
+    verb.add_argument("--offset", type=int, default=0, metavar="N", help="go on from here")
+    verb.add_argument("--limit", type=_positive, metavar="N", help="most rows")
+    verb = add("matrix", "Known bugs by pattern and framework, and other views side by side", _matrix)
+    verb.add_argument("--view", choices=_VIEWS, default="default")
+    verb.add_argument("--bug", default="", metavar="ID", help="for the view cross")
+    verb.add_argument("--compare", action="store_true", help="streams: bug by bug; default: against the seeds' tables")
+    verb = add("explain", "What stands behind a rule, bug or pattern; without an id the seeds' 36 rules", _explain)
+    verb.add_argument("id", nargs="?", default="", metavar="ID", help="rule, bug, pattern, symptom, or D01 to N17")
+    verb.add_argument("--view", choices=("theory", "bug", "decision", "cross"), default="")
+    verb = add("skill", "Which skill fits the words", _skill, detail=False)
+    verb.add_argument("query", nargs="+", metavar="WORDS")
+    verb = add("read", "Read a note; without a name the list of notes", _read)
+    verb.add_argument("name", nargs="?", default="", metavar="NAME", help="note, by file name or title")
+    verb.add_argument("--section", default="", metavar="S", help="one section only")
+    verb.add_argument("--search", default="", metavar="WORDS", help="where these words stand")
+    verb.add_argument("--framework", default="", metavar="NAME", help="the notes of a framework")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
 
 
 def _add_serve(verbs: Any) -> None:
@@ -233,6 +278,71 @@ def _rules(options: argparse.Namespace) -> int:
     else:
         print(rule_text(options.id))
     return EXIT_OK
+
+
+def _look_up(options: argparse.Namespace) -> int:
+    """Print a look-up. JSON has everything; text is as long as a person reads."""
+    as_json = options.format == "json"
+    data = options.answer(options, options.detail or ("full" if as_json else "normal"))
+    if as_json:
+        import json
+
+        print(json.dumps(data, ensure_ascii=False, indent=2))
+    else:
+        from .model import clean
+        from .render.lookups import TEXTS
+
+        print(clean(TEXTS[_TOOL_OF.get(options.verb, options.verb)](data)))
+    return EXIT_OK
+
+
+_TOOL_OF = {"skill": "match_skill", "read": "read_reference"}
+
+
+def _symptoms(options: argparse.Namespace, detail: str) -> Any:
+    from .lookup.symptoms import symptoms
+
+    return symptoms(" ".join(options.query), options.limit, detail)
+
+
+def _playbook(options: argparse.Namespace, detail: str) -> Any:
+    from .lookup.playbook import playbook
+
+    return playbook(" ".join(options.topic), detail)
+
+
+def _fixes(options: argparse.Namespace, detail: str) -> Any:
+    from .lookup.fixes import fixes
+    from .lookup.names import pattern
+
+    named = {"pattern": options.id} if pattern(options.id) else {"bug": options.id}
+    return fixes(**named, offset=max(0, options.offset), limit=options.limit, detail=detail)
+
+
+def _matrix(options: argparse.Namespace, detail: str) -> Any:
+    from .lookup.matrix import matrix
+
+    return matrix(options.view, options.bug, options.compare, detail=detail)
+
+
+def _explain(options: argparse.Namespace, detail: str) -> Any:
+    from .lookup.explain import explain
+
+    return explain(options.id, options.view, detail=detail)
+
+
+def _skill(options: argparse.Namespace, detail: str) -> Any:
+    from .lookup.skills import match_skill
+
+    return match_skill(" ".join(options.query), detail)
+
+
+def _read(options: argparse.Namespace, _: str) -> Any:
+    from .lookup.notes import read_reference
+
+    return read_reference(
+        options.name, options.section, options.search, options.framework, detail=options.detail or "full"
+    )
 
 
 def _serve(options: argparse.Namespace) -> int:

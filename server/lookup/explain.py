@@ -77,9 +77,11 @@ def _chain(kind: str, name: str, view: str) -> ExplainAnswer:
         links += [_seed_table(bug) for bug in (bugs if kind == "bug" else ()) if seed_tables.told(bug)]
         links += _seed_cells(name) if kind == "pattern" else []
         links += _theory(name, bugs[:1], ())
-    chain = list({(link.kind, link.id): link for link in reversed([*head, *links])}.values())[::-1]
+    chain: dict[tuple[str, str], ChainLink] = {}
+    for link in (*head, *links):
+        chain.setdefault((link.kind, link.id), link)
     notes += entries.age_notes([store.bugs()[bug] for bug in bugs[:10]])
-    return ExplainAnswer(name, view, chain, notes)
+    return ExplainAnswer(name, view, list(chain.values()), notes)
 
 
 def _around(kind: str, name: str) -> tuple[list[str], list[str], list[str]]:

@@ -39,6 +39,12 @@ def read_reference(
     if search.strip():
         return to_data(_search(search, _note(name) if name.strip() else "", detail))
     size = chars or (PAGE_CHARS if detail == "brief" else None)
+    if (
+        not framework.strip()
+        and not note_name(name)
+        and names.framework(name) in store.table("on_demand")["frameworks"]
+    ):
+        name, framework = "", name  # `read verl` means its notes
     if framework.strip():
         return to_data(_of_framework(framework, size))
     if name.strip():

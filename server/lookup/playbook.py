@@ -15,6 +15,18 @@ from .symptoms import rank
 _SURE = 0.45  # from this score on, free words are taken for a symptom
 _CHARS = {"do": 150, "why": 120, "command": 130}
 _FSDP = ("fsdp", "fsdp1", "fsdp2", "fsdp1 vs fsdp2", "fsdp1-vs-fsdp2")
+_ORDER_OF_WORK = (
+    (
+        "Validate the script and configs before launch.",
+        "What a config shows costs no GPU time to find.",
+        "grpo-guard validate SCRIPT",
+    ),
+    (
+        "Read the first step's metrics: reward spread, entropy, log-prob difference, gradient norm.",
+        "What is wrong at step 1 is set-up; what grows is dynamics or a leak.",
+    ),
+    ("Look up what you see, then the playbook of the first cause.", "", "grpo-guard symptoms WORDS"),
+)
 
 
 def playbook(topic: str = "", detail: str = "full") -> dict[str, Any]:
@@ -60,12 +72,7 @@ def _overview() -> PlaybookAnswer:
         counts[bug["pattern"]] = counts.get(bug["pattern"], 0) + 1
     titles = names.known_patterns()
     order = entries.ordered(titles, entries.SEED_PATTERNS)
-    steps = [
-        Step("Validate the script and configs before launch.", "What a config shows costs no GPU time to find.", "grpo-guard validate"),
-        Step("Read the first step's metrics: reward spread, entropy, log-prob difference, gradient norm.",
-             "What is wrong at step 1 is set-up; what grows is dynamics or a leak."),
-        Step("Look up what you see, then the playbook of the first cause.", "", "grpo-guard symptoms WORDS"),
-    ]  # fmt: skip
+    steps = [Step(*step) for step in _ORDER_OF_WORK]
     for name in order:
         checks = store.patterns().get(name, {}).get("first_checks", [])
         steps += [Step(check["do"], f"{name}: {titles[name]}", check.get("command", "")) for check in checks[:1]]
@@ -192,7 +199,7 @@ def _framework(name: str) -> PlaybookAnswer:
     return PlaybookAnswer(
         topic=name,
         kind="framework",
-        title=f"{name}: {len(met)} known bugs that its runs can meet, {len(standing)} of them not fixed",
+        title=f"{len(met)} known bugs that its runs can meet, {len(standing)} of them not fixed",
         steps=steps,
         patterns=[PatternRow(pattern, names.known_patterns()[pattern], bugs=counts[pattern]) for pattern in frequent],
         bugs=[entries.state(bug, titled=True) for bug in weighed],

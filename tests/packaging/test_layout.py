@@ -33,6 +33,7 @@ LAYERS = {
     "configs": {"configs", "store"},
     "store": {"store"},
     "checks": {"checks", "configs", "store"},
+    "lookup": {"lookup", "configs", "store"},
     "render": {"render", "checks", "configs", "store"},
     "store/schema.py": {"store", "checks"},  # runs when knowledge is built, never on a user's machine
 }
