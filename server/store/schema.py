@@ -265,7 +265,7 @@ class Gpu(Sourced):
     """knowledge/gpus/<id>.yaml: figures of one card from its vendor. What was not found there is left out."""
 
     vendor: Literal["nvidia", "huawei"]
-    names: list[Short] = []  # other ways to write it
+    names: list[Annotated[str, Field(min_length=2, max_length=60)]] = []  # other ways to write it
     memory_gib: Annotated[float, Field(gt=0)]
     memory_bandwidth_gb_s: Annotated[float, Field(gt=0)] | None = None
     bf16_tflops: Annotated[float, Field(gt=0)] | None = None  # dense, tensor cores
