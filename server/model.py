@@ -144,7 +144,7 @@ def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> d
     data: dict[str, Any] = plain(report)
     if detail != "full":
         del data["settings"], data["assumptions"]
-        data["findings"] = [_without(row, *_empty(row)) for row in data["findings"]]
+        data["findings"] = [_filled(row) for row in data["findings"]]
     if detail == "brief":
         data["findings"] = [_without(row, "title", "references", "pattern") for row in data["findings"]]
         data["undecided"] = [_without(row, "note") for row in data["undecided"]]
@@ -166,8 +166,10 @@ def _without(row: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in names}
 
 
-def _empty(row: dict[str, Any]) -> list[str]:
-    return [name for name, value in row.items() if value in (None, [], "")]
+def _filled(row: dict[str, Any]) -> dict[str, Any]:
+    """The row without what is empty; a setting's value stays even when it is null."""
+    filled = {name: _filled(value) if isinstance(value, dict) else value for name, value in row.items()}
+    return {name: value for name, value in filled.items() if name == "value" or value not in (None, [], "", {})}
 
 
 def _brief_seed_row(row: dict[str, Any]) -> dict[str, Any]:
