@@ -18,6 +18,7 @@ WEAKEST = 0.3  # below this a match is chance
 _PHRASE, _ENTRY = 0.7, 0.3  # shares of the best phrasing and of all words of the entry
 _QUERY_COUNTS = 2.0  # what the query says beyond a phrasing weighs more than what the phrasing says beyond the query
 _SPELLED = 0.95  # a phrasing that is spelled like the query, typos and all
+_NOT_EXACT = 0.99  # the most that anything but the very phrasing scores
 _UNKNOWN = 0.5  # weight of a word that no entry has, as a share of the rarest word's
 
 
@@ -39,7 +40,8 @@ def compile_phrasebook(
     return {
         "order": list(said),
         "phrases": {
-            name: [[text, sorted(set(vocabulary.words(text)))] for text in texts] for name, texts in said.items()
+            name: [[text, flat(text), sorted(set(vocabulary.words(text)))] for text in texts]
+            for name, texts in said.items()
         },
         "context": {
             name: sorted({word for text in context.get(name, ()) for word in vocabulary.words(text)}) for name in said
@@ -54,9 +56,9 @@ class Phrasebook:
     def __init__(self, compiled: Mapping[str, Any], vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._order: list[str] = compiled["order"]
-        self._phrases: dict[str, list[tuple[str, list[str]]]] = compiled["phrases"]
+        self._phrases: dict[str, list[tuple[str, str, list[str]]]] = compiled["phrases"]  # as said, flat, words
         self._known = frozenset(compiled["known"])
-        own = {name: {word for _, words in rows for word in words} for name, rows in self._phrases.items()}
+        own = {name: {word for _, _, words in rows for word in words} for name, rows in self._phrases.items()}
         self._words = {name: own[name] | set(compiled["context"][name]) for name in self._order}
         holders: dict[str, int] = {}
         for words in own.values():
@@ -69,9 +71,13 @@ class Phrasebook:
         """The best entries, best first. `raised` adds to the score of entries that something else speaks for."""
         asked = self._meant(query)
         plain = flat(query)
-        matches = [self._match(name, asked, plain, (raised or {}).get(name, 0.0)) for name in self._order]
-        fitting = [match for match in matches if match.score >= WEAKEST]
-        return sorted(fitting, key=lambda match: -match.score)[:limit]
+        ranked = []
+        for name in self._order:
+            match, spelled = self._match(name, asked, plain, (raised or {}).get(name, 0.0))
+            if match.score >= WEAKEST:
+                ranked.append((-match.score, -spelled, match))
+        ranked.sort(key=lambda row: row[:2])
+        return [match for _, _, match in ranked[:limit]]
 
     def _meant(self, query: str) -> frozenset[str]:
         pieces: list[str] = []
@@ -79,15 +85,18 @@ class Phrasebook:
             pieces += spelling.corrected([piece], self._known) if piece.isascii() else [piece]
         return frozenset(self._vocabulary.words(" ".join(pieces)))
 
-    def _match(self, name: str, asked: frozenset[str], plain: str, raised: float) -> Match:
-        scored = [(self._fit(asked, words), text) for text, words in self._phrases[name]]
-        best, phrase = max(scored, key=lambda pair: pair[0], default=(0.0, ""))
-        score = _PHRASE * best + _ENTRY * self._share(asked & self._words[name], asked)
-        for text, _ in self._phrases[name]:
-            spelled = _SPELLED * _spelled_alike(plain, text)
-            if spelled > score:
-                score, phrase = spelled, text
-        return Match(name, round(min(1.0, score + raised), 3), phrase)
+    def _match(self, name: str, asked: frozenset[str], plain: str, raised: float) -> tuple[Match, float]:
+        """The match, and how much its phrasings are spelled like the query, which decides between equal scores."""
+        best, phrase, spelled = 0.0, "", 0.0
+        share = _ENTRY * self._share(asked & self._words[name], asked)
+        for text, written, words in self._phrases[name]:
+            alike = _spelled_alike(plain, written)
+            fit = max(_PHRASE * self._fit(asked, words) + share, _SPELLED * alike)
+            if (fit, alike) > (best, spelled if phrase else -1.0):
+                best, phrase = fit, text
+            spelled = max(spelled, alike)
+        exact = spelled == 1.0
+        return Match(name, round(1.0 if exact else min(_NOT_EXACT, best + raised), 3), phrase), spelled
 
     def _fit(self, asked: frozenset[str], words: Sequence[str]) -> float:
         """F measure of the shared words' weight over the query's and the phrasing's."""
@@ -108,4 +117,4 @@ def _spelled_alike(plain: str, text: str) -> float:
     """Nearness of the spelling, 0 where it is not near: half of all texts share half of their letters."""
     from rapidfuzz import fuzz
 
-    return fuzz.ratio(plain, flat(text), score_cutoff=72) / 100
+    return fuzz.ratio(plain, text, score_cutoff=72) / 100
