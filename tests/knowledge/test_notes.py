@@ -128,6 +128,24 @@ def test_no_paths_of_a_machine(name: str) -> None:
     assert re.findall(r"(?:/home/|/root/|/work/|/Users/)\S+", text_of(name)) == []
 
 
+@pytest.mark.parametrize(
+    ("place", "name", "arguments"),
+    [
+        (0, "run.sh", ["--framework", "verl", "--version", "verl=0.9.1"]),
+        (1, "grpo.yaml", ["--framework", "trl", "--version", "trl=1.16.0"]),
+        (2, "run.sh", ["--framework", "openrlhf", "--version", "openrlhf=0.11.2", "--version", "deepspeed=0.19.6"]),
+    ],
+)
+def test_the_configs_of_the_runbook_pass_our_own_checks(
+    place: int, name: str, arguments: list[str], tmp_path: Path
+) -> None:
+    blocks = re.findall(r"^```\w+\n(.*?)^```$", text_of("projects/rtx4090-grpo-training-runbook"), re.M | re.S)
+    (tmp_path / name).write_text(blocks[place], encoding="utf-8")
+    command = [sys.executable, "-m", "grpo_guard", "validate", str(tmp_path / name), "--world-size", "1", *arguments]
+    done = subprocess.run([*command, "--fail-on", "warning"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_claim_splitter_sees_each_item() -> None:
     text, code = "text [a](https://x.y/z)", "```\ncode\n\ncode\n```"
     body = f"# T\n\n{text}\n\nfour:\n\n- one [a](https://x.y/z)\n  more\n- two\n\n{code}\n\n## S\n"
