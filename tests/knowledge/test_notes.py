@@ -23,9 +23,14 @@ AT_THE_SEEDS_PATHS = (
     "fundamentals/state-lifecycle-mismatch-pattern-family-derivation",
     "projects/deepspeed-zero1-2-gradient-flow-stream-safety-deep-reading",
     "projects/megatron-5394-chained-optimizer-muon-clipping-reading",
+    "projects/mindie-vllm-ascend-latest-developments-2026-06-session3-reading",
+    "projects/pytorch-fsdp2-2026-deep-reading",
+    "projects/rllm-latest-developments-2026-06-session3-reading",
     "projects/rtx4090-grpo-training-runbook",
     "projects/verl-v1-critical-bugs-issues-2026-06-20",
+    "projects/verl-v1-grpo-training-loop-architecture-deep-reading",
     "projects/verl-v1-sync-ppo-trainer-grpo-training-loop-deep-reading",
+    "projects/vllm-v1-architecture-critical-bugs-deep-reading",
 )
 NOTES = sorted(path.relative_to(NOTEBOOK).with_suffix("").as_posix() for path in NOTEBOOK.rglob("*.md"))
 WRITTEN = [name for name in NOTES if name != GENERATED]
