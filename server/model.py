@@ -152,14 +152,17 @@ def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> d
         data["seed_rules"] = [_brief_seed_row(row) for row in data["seed_rules"]]
     for name in ("findings", "unknown_keys", "undecided"):
         rows = data[name]
-        if limit is not None and len(rows) > limit:
-            data["notes"].append(f"{len(rows) - limit} more {name.replace('_', ' ')} cut; a higher limit shows them")
-            data[name] = rows[:limit]
+        most = min(limit, _BRIEF_UNDECIDED) if limit and detail == "brief" and name == "undecided" else limit
+        if most is not None and len(rows) > most:
+            shown_by = "detail=normal" if most != limit else "a higher limit"
+            data["notes"].append(f"{len(rows) - most} more {name.replace('_', ' ')} cut; {shown_by} shows them")
+            data[name] = rows[:most]
     return {name: value for name, value in data.items() if value not in ([], {}) or name in _ALWAYS}
 
 
 _ALWAYS = ("framework", "sources", "versions", "summary", "findings", "unknown_keys", "undecided")
 _BRIEF_NOTE_CHARS = 100
+_BRIEF_UNDECIDED = 5
 
 
 def _without(row: dict[str, Any], *names: str) -> dict[str, Any]:

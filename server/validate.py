@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .checks.engine import Verdict, check_run, needs_of, setting_ref
+from .checks.engine import Verdict, check_run, known_versions, needs_of, setting_ref
 from .checks.expr import Unknown
 from .checks.outcome import NotApplicable, Pass
 from .checks.suppression import suppressions
@@ -110,7 +110,7 @@ def _report(reading: Reading, options: Options, framework: str, focus: str, rule
     ]
     report.undecided = [
         Undecided(verdict.rule["id"], needs_of(verdict.outcome, primary), verdict.rule["title"])
-        for verdict in verdicts[0]
+        for verdict in sorted(verdicts[0], key=lambda verdict: not known_versions(verdict.rule, primary))
         if isinstance(verdict.outcome, Unknown)
     ]
     report.summary = _summary(report, verdicts[0])

@@ -74,11 +74,25 @@ def check_run(run: RunConfig, focus: str = "all") -> list[Verdict]:
 def check_rule(rule: Rule, run: RunConfig) -> Verdict:
     """Answer of one rule."""
     outcome, certain = _decide(rule, run)
+    if isinstance(outcome, Hit) and not certain and (package := _one_release_only(rule, run)):
+        outcome = Unknown(frozenset([f"{package.replace('-', '_')}_version"]))
     if isinstance(outcome, Hit) and run.partial:
         anchor = outcome.anchor or rule.get("anchor", "")
         outcome = Unknown(frozenset([anchor])) if _may_be_set_elsewhere(anchor, run) else outcome
     finding = _finding(rule, run, outcome, certain) if isinstance(outcome, Hit) else None
     return Verdict(rule, outcome, finding)
+
+
+def _one_release_only(rule: Rule, run: RunConfig) -> str:
+    """A package of unknown version of which the rule concerns patch releases of one minor release only, else "".
+
+    "Possible if" would be said to everybody, for a fault that hardly anybody has; the version is asked for instead.
+    """
+    for package, bounds in rule["affected"].items():
+        ends = [re.findall(r"\d+\.\d+", spec) for spec in _specs(bounds)]
+        if package not in run.versions and all(len(pair) == 2 and pair[0] == pair[1] for pair in ends):
+            return package
+    return ""
 
 
 def _may_be_set_elsewhere(anchor: str, run: RunConfig) -> bool:
@@ -141,6 +155,11 @@ def _affected(rule: Rule, run: RunConfig) -> bool | None:
     if any(answer is False for answer in answers):
         return False
     return None if None in answers else True
+
+
+def known_versions(rule: Rule, run: RunConfig) -> bool:
+    """Whether the versions that a rule is bound to are known."""
+    return all(package in run.versions for package in rule.get("affected", ()))
 
 
 def _specs(bounds: str | list[str]) -> list[str]:
