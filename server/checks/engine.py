@@ -91,7 +91,7 @@ def _one_release_only(rule: Rule, run: RunConfig) -> str:
     for package, bounds in rule["affected"].items():
         ends = [re.findall(r"\d+\.\d+", spec) for spec in _specs(bounds)]
         if package not in run.versions and all(len(pair) == 2 and pair[0] == pair[1] for pair in ends):
-            return package
+            return str(package)
     return ""
 
 
