@@ -38,7 +38,8 @@ _HEADING = re.compile(r"^(#{1,4})\s+(.+?)\s*#*$")
 def build_lookup() -> dict[str, Any]:
     """All look-up entries. Raises SystemExit naming the file and what is wrong in it."""
     tables = {name: table(name) for name in TABLES}
-    vocabulary = Vocabulary(tables["vocabulary"]["concepts"], tables["vocabulary"]["stopwords"])
+    words = tables["vocabulary"]
+    vocabulary = Vocabulary(words["concepts"], words["stopwords"], words["decisive"])
     bugs = {bug["id"]: bug for bug in map(compile_bug, sorted((KNOWLEDGE / "bugs").glob("*/*.yaml")))}
     symptoms, skills = all_symptoms(), rows_of(schema.Skill, KNOWLEDGE / "skills.yaml", "name")
     return {

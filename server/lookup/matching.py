@@ -6,7 +6,7 @@ The same query always gives the same order: no randomness, ties in the order of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,10 @@ WEAKEST = 0.3  # below this a match is chance
 _PHRASE, _ENTRY = 0.7, 0.3  # shares of the best phrasing and of all words of the entry
 _QUERY_COUNTS = 2.0  # what the query says beyond a phrasing weighs more than what the phrasing says beyond the query
 _SPELLED = 0.95  # a phrasing that is spelled like the query, typos and all
+_DECISIVE = 1.5  # what happens (hang, out of memory) counts more than where
+_CONTRARY = 0.75  # factor for a phrasing in which something else happens
 _NOT_EXACT = 0.99  # the most that anything but the very phrasing scores
-_UNKNOWN = 0.5  # weight of a word that no entry has, as a share of the rarest word's
+_UNKNOWN = 0.7  # weight of a word that no entry has, as a share of the rarest word's
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,10 @@ class Phrasebook:
         for words in own.values():
             for word in words:
                 holders[word] = holders.get(word, 0) + 1
-        self._weight = {word: math.log(1 + len(own) / count) for word, count in holders.items()}
+        self._weight = {
+            word: math.log(1 + len(own) / count) * (_DECISIVE if word in vocabulary.decisive else 1)
+            for word, count in holders.items()
+        }
         self._unknown = _UNKNOWN * math.log(1 + len(own))
 
     def rank(self, query: str, limit: int, raised: Mapping[str, float] | None = None) -> list[Match]:
@@ -79,34 +84,47 @@ class Phrasebook:
         ranked.sort(key=lambda row: row[:2])
         return [match for _, _, match in ranked[:limit]]
 
-    def _meant(self, query: str) -> frozenset[str]:
+    def _meant(self, query: str) -> dict[str, float]:
+        """The words that the query means, and how sure each is: those of misspelt text count less."""
         pieces: list[str] = []
+        doubtful: dict[str, float] = {}
         for piece in flat(query).split():
-            pieces += spelling.corrected([piece], self._known) if piece.isascii() else [piece]
-        return frozenset(self._vocabulary.words(" ".join(pieces)))
+            meant, sure = spelling.corrected(piece, self._known) if piece.isascii() else ([piece], 1.0)
+            pieces += meant
+            if sure < 1:
+                doubtful |= dict.fromkeys(self._vocabulary.words(meant[0]), sure)
+        return {word: doubtful.get(word, 1.0) for word in self._vocabulary.words(" ".join(pieces))}
 
-    def _match(self, name: str, asked: frozenset[str], plain: str, raised: float) -> tuple[Match, float]:
+    def _match(self, name: str, asked: Mapping[str, float], plain: str, raised: float) -> tuple[Match, float]:
         """The match, and how much its phrasings are spelled like the query, which decides between equal scores."""
         best, phrase, spelled = 0.0, "", 0.0
-        share = _ENTRY * self._share(asked & self._words[name], asked)
+        share = _ENTRY * self._share(asked, self._words[name])
         for text, written, words in self._phrases[name]:
             alike = _spelled_alike(plain, written)
             fit = max(_PHRASE * self._fit(asked, words) + share, _SPELLED * alike)
+            fit *= _CONTRARY if self._contrary(asked, words) else 1.0
             if (fit, alike) > (best, spelled if phrase else -1.0):
                 best, phrase = fit, text
             spelled = max(spelled, alike)
         exact = spelled == 1.0
         return Match(name, round(1.0 if exact else min(_NOT_EXACT, best + raised), 3), phrase), spelled
 
-    def _fit(self, asked: frozenset[str], words: Sequence[str]) -> float:
-        """F measure of the shared words' weight over the query's and the phrasing's."""
-        shared = self._total(asked.intersection(words))
-        whole = _QUERY_COUNTS * self._total(asked) + self._total(words)
-        return (1 + _QUERY_COUNTS) * shared / whole if whole else 0.0
+    def _contrary(self, asked: Mapping[str, float], words: Collection[str]) -> bool:
+        """Whether both say what happens, and not the same: one a hang, the other an out-of-memory."""
+        happens, said = self._vocabulary.decisive.intersection(asked), self._vocabulary.decisive.intersection(words)
+        return bool(happens and said and not happens & said)
 
-    def _share(self, part: Iterable[str], whole: Iterable[str]) -> float:
-        total = self._total(whole)
-        return self._total(part) / total if total else 0.0
+    def _fit(self, asked: Mapping[str, float], words: Sequence[str]) -> float:
+        """F measure of the shared words' weight over the query's and the phrasing's."""
+        whole = _QUERY_COUNTS * self._total(asked) + self._total(words)
+        return (1 + _QUERY_COUNTS) * self._shared(asked, words) / whole if whole else 0.0
+
+    def _share(self, asked: Mapping[str, float], words: Collection[str]) -> float:
+        total = self._total(asked)
+        return self._shared(asked, words) / total if total else 0.0
+
+    def _shared(self, asked: Mapping[str, float], words: Collection[str]) -> float:
+        return sum(sorted(asked[word] * self._weight.get(word, self._unknown) for word in words if word in asked))
 
     def _total(self, words: Iterable[str]) -> float:
         # Sorted, because a sum of floats depends on its order, and a set's order on the process.

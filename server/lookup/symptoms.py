@@ -102,7 +102,7 @@ def _signed(query: str) -> dict[str, float]:
 @lru_cache(maxsize=1)
 def vocabulary() -> Vocabulary:
     words = store.table("vocabulary")
-    return Vocabulary(words["concepts"], words["stopwords"])
+    return Vocabulary(words["concepts"], words["stopwords"], words["decisive"])
 
 
 @lru_cache(maxsize=1)

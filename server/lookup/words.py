@@ -18,9 +18,12 @@ _SHORTEST_STEM = 4
 
 
 class Vocabulary:
-    """The words of the field: each concept and the ways to write it, and words that say nothing."""
+    """The words of the field: each concept and the ways to write it, words that say nothing, and those that decide."""
 
-    def __init__(self, concepts: Mapping[str, Sequence[str]], stopwords: Iterable[str]) -> None:
+    def __init__(
+        self, concepts: Mapping[str, Sequence[str]], stopwords: Iterable[str], decisive: Iterable[str] = ()
+    ) -> None:
+        self.decisive = frozenset(decisive)
         written = {flat(form): concept for concept, forms in concepts.items() for form in (concept, *forms)}
         self._concept = {form: concept for form, concept in written.items() if form}
         self._stop = frozenset(map(flat, stopwords))

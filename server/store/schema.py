@@ -392,3 +392,4 @@ class Vocabulary(Table):
 
     concepts: dict[str, list[str]] = {}
     stopwords: list[str] = []
+    decisive: list[str] = []  # concepts that count more than others
