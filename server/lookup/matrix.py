@@ -58,17 +58,14 @@ def _of_cells(view: str, found: list[MatrixCell], rows: list[Row], notes: Iterab
 
 
 def _default(_: str, compare: bool) -> MatrixAnswer:
-    found = cells(store.bugs().values())
     if compare:
-        rows = seed_tables.differences()
-        return _of_cells(
-            "default", found, rows, ["rows: the cells of the seeds' two tables, and where each bug belongs"]
-        )
+        notes = ["rows: the cells of the seeds' two tables, and where each bug belongs"]
+        return _of_cells("default", [], seed_tables.differences(), notes)
     rows = [
         {"id": row["id"], "answer": row["answer"], "title": row["title"], "note": row["note"], "checks": row["checks"]}
         for row in entries.seed_rows().values()
     ]
-    return _of_cells("default", found, rows, ["rows: the seeds' 36 rules with our answers"])
+    return _of_cells("default", cells(store.bugs().values()), rows, ["rows: the seeds' 36 rules with our answers"])
 
 
 def _streams(_: str, compare: bool) -> MatrixAnswer:
@@ -244,19 +241,33 @@ _BRIEF_DROPS = ("references", "checks", "rules", "not_cured_by")
 def _shaped(answer: MatrixAnswer, detail: str, limit: int | None) -> dict[str, Any]:
     data = to_data(answer)
     if detail == "brief":
-        data["rows"] = [_brief_row(row) for row in data["rows"]]
-        data["cells"] = _brief_cells(data["cells"], answer.view)
-        data["references"] = data.get("references", [])[:3]
-        if answer.view == "default" and data["rows"] and "cited" not in data["rows"][0]:
-            data["rows"] = _by_answer(data["rows"])
-    lists = ["cells", "rows"] if answer.view == "default" and data["cells"] else ["rows", "cells"]
-    fit(data, lists, allowance(detail, MAP_CHARS), "raise `detail`, or name a pattern in `fixes`", limit)
-    shown = {cell["pattern"] for cell in data["cells"]}, {cell["framework"] for cell in data["cells"]}
-    if detail == "brief" and data["cells"]:
-        data["patterns"] = [name for name in data["patterns"] if name in shown[0]]
-        data["frameworks"] = [name for name in data["frameworks"] if name in shown[1]]
-    always = ("view", "patterns", "frameworks", "cells", "rows")
-    return {name: value for name, value in data.items() if value or name in always}
+        _shorten(data)
+    fit(data, ["rows", "cells"], allowance(detail, MAP_CHARS), "raise `detail`, or name a pattern in `fixes`", limit)
+    return {name: value for name, value in data.items() if value or name in _ALWAYS}
+
+
+_ALWAYS = ("view", "patterns", "frameworks", "cells", "rows")
+
+
+def _shorten(data: Row) -> None:
+    """The parts of a short answer; what the rows tell already needs no cells."""
+    data["references"] = data.get("references", [])[:3]
+    data["rows"] = [_brief_row(row) for row in data["rows"]]
+    if data["view"] == "default" and data["cells"]:
+        data["rows"] = _by_answer(data["rows"])
+        cells = [_brief_cell(cell) for cell in data["cells"] if _of_the_seeds(cell)]
+        left = sum(len(cell["bugs"]) for cell in data["cells"] if not _of_the_seeds(cell))
+        data["notes"] = [*data.get("notes", []), f"{left} bugs of other patterns and frameworks: raise `detail`"]
+        data["cells"] = cells
+    else:
+        data["cells"] = [_brief_cell(cell) for cell in data["cells"]] if data["view"] == "cross" else []
+    for name, part in (("patterns", "pattern"), ("frameworks", "framework")):
+        shown = {cell[part] for cell in data["cells"]}
+        data[name] = [entry for entry in data[name] if entry in shown]
+
+
+def _of_the_seeds(cell: Row) -> bool:
+    return cell["pattern"] in entries.SEED_PATTERNS and cell["framework"] in entries.SEED_FRAMEWORKS
 
 
 def _brief_row(row: Row) -> Row:
@@ -264,19 +275,11 @@ def _brief_row(row: Row) -> Row:
     return {name: short(value, _BRIEF_CHARS[name]) if name in _BRIEF_CHARS else value for name, value in kept.items()}
 
 
-def _brief_cells(cells: list[Row], view: str) -> list[Row]:
-    """The most serious bug of each cell and how many more there are; none where the rows tell it all."""
-    if view in ("frameworks", "versions") or (view == "streams"):
-        return []
-    return [
-        {
-            "pattern": cell["pattern"],
-            "framework": cell["framework"],
-            "bugs": [{name: cell["bugs"][0][name] for name in ("id", "status")}],
-            **({"more": len(cell["bugs"]) - 1} if len(cell["bugs"]) > 1 else {}),
-        }
-        for cell in cells
-    ]
+def _brief_cell(cell: Row) -> Row:
+    """The most serious bug of a cell, and how many more there are."""
+    more = {"more": len(cell["bugs"]) - 1} if len(cell["bugs"]) > 1 else {}
+    first = {name: cell["bugs"][0][name] for name in ("id", "status")}
+    return {"pattern": cell["pattern"], "framework": cell["framework"], "bugs": [first], **more}
 
 
 def _by_answer(rows: list[Row]) -> list[Row]:

@@ -17,10 +17,10 @@ def differences(bug: str = "") -> list[dict[str, Any]]:
 
 
 def _row(cell: dict[str, Any]) -> dict[str, Any]:
-    entry = store.bugs().get(cell["bug"])
+    entry = store.bugs().get(cell.get("bug", ""))
     said = {"table": cell["table"], "pattern": cell["pattern"], "framework": cell["framework"], "cited": cell["cited"]}
     if entry is None:
-        return {**said, "differs": True, "why": cell["note"] or "no entry stands for it"}
+        return {**said, "differs": True, "why": cell.get("note", "") or "no entry stands for it"}
     pattern = names.pattern(cell["pattern"]) or cell["pattern"]
     columns = {names.framework(name) or name for name in cell["framework"].lower().split(", ")}
     reasons = []
@@ -30,8 +30,8 @@ def _row(cell: dict[str, Any]) -> dict[str, Any]:
         reasons.append(f"it is {entry['pattern']}: {entry['title']}")
     if entry["verdict"] in ("refuted", "unverifiable"):
         reasons.append(f"as stated it is {entry['verdict']}")
-    if reasons and cell["note"]:
-        reasons.append(cell["note"])
+    if reasons and cell.get("note", ""):
+        reasons.append(cell.get("note", ""))
     wrong = [claim for claim in entry.get("claims", ()) if claim["answer"] == "wrong"]
     if reasons and wrong:
         reasons.append(wrong[0]["note"])

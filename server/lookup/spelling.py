@@ -42,7 +42,7 @@ def _nearest(word: str, known: Collection[str]) -> tuple[list[str], float]:
 
 
 def _may_be(word: str, meant: str) -> bool:
-    """A short word may have lost or doubled a letter, not turned into another one: "los" is loss, "bake" is not wake."""
+    """A short word may have lost or doubled a letter, not become another: "los" is loss, "bake" is not wake."""
     if len(word) >= _LONG:
         return True
     if len(meant) == _SHORTEST:

@@ -370,7 +370,7 @@ class MoeTable(Table):
 class SeedCell(Strict):
     """One cell of the seeds' two tables: which number they list where, and the entry that it is."""
 
-    pattern: Annotated[str, Field(pattern=r"^[a-z_]+$")]
+    pattern: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
     framework: str
     cited: str  # as written there, e.g. "#8061"
     bug: str = ""  # our entry
