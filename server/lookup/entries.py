@@ -77,10 +77,11 @@ def seed_rows() -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in index()["seed_rules"]}
 
 
-def rule_message(rule: Mapping[str, Any]) -> str:
-    """What a rule finds, its placeholders replaced by the names of the fields."""
-    said = re.sub(r"\{(\w+)\.key\}\s*=\s*\{\1\}", r"\1", rule.get("message") or "")
-    return re.sub(r"\{(\w+)(?:\.\w+)?\}", r"\1", said) or rule["title"]
+def rule_text(rule: Mapping[str, Any]) -> str:
+    """What a rule finds and advises, its placeholders replaced by the names of the fields."""
+    told = (rule.get("message") or rule["title"], (rule.get("fix") or {}).get("text") or "")
+    said = re.sub(r"\{(\w+)\.key\}\s*=\s*\{\1\}", r"\1", " ".join(filter(None, told)))
+    return re.sub(r"\{([\w.]+?)(?:\.key)?\}", r"\1", said)
 
 
 def ordered(names: Iterable[str], first: Iterable[str]) -> list[str]:

@@ -138,8 +138,7 @@ def _bug(name: str) -> ChainLink:
 
 def _rule(name: str) -> ChainLink:
     rule = entries.rules()[name]
-    advice = (rule.get("fix") or {}).get("text", "")
-    return ChainLink("rule", name, f"{entries.rule_message(rule)} {advice}".strip(), entries.urls(rule))
+    return ChainLink("rule", name, entries.rule_text(rule), entries.urls(rule))
 
 
 def _pattern(name: str) -> ChainLink:

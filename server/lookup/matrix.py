@@ -47,8 +47,10 @@ def cells(bugs: Bugs) -> list[MatrixCell]:
 
 
 def _of_cells(view: str, found: list[MatrixCell], rows: list[Row], notes: Iterable[str] = ()) -> MatrixAnswer:
+    first = [store.bugs()[bug.id] for cell in found for bug in cell.bugs[:1]]
     return MatrixAnswer(
         view=view,
+        references=[url for bug in first[:3] for url in entries.urls(bug)[:1]],
         patterns=list(dict.fromkeys(cell.pattern for cell in found)),
         frameworks=entries.ordered((cell.framework for cell in found), entries.SEED_FRAMEWORKS),
         cells=found,
@@ -59,7 +61,9 @@ def _of_cells(view: str, found: list[MatrixCell], rows: list[Row], notes: Iterab
 
 def _default(_: str, compare: bool) -> MatrixAnswer:
     if compare:
-        notes = ["rows: the cells of the seeds' two tables, and where each bug belongs"]
+        notes = [
+            "rows: the cells of the seeds' two tables, and where each bug belongs; `explain` with the bug says more"
+        ]
         return _of_cells("default", [], seed_tables.differences(), notes)
     rows = [
         {"id": row["id"], "answer": row["answer"], "title": row["title"], "note": row["note"], "checks": row["checks"]}
@@ -260,7 +264,11 @@ def _shorten(data: Row) -> None:
         data["notes"] = [*data.get("notes", []), f"{left} bugs of other patterns and frameworks: raise `detail`"]
         data["cells"] = cells
     else:
-        data["cells"] = [_brief_cell(cell) for cell in data["cells"]] if data["view"] == "cross" else []
+        data["cells"] = []
+    if data["rows"] and "cited" in data["rows"][0]:
+        agreeing = [row for row in data["rows"] if not row.get("differs")]
+        data["rows"] = [row for row in data["rows"] if row.get("differs")]
+        data["notes"] = [*data.get("notes", []), f"{len(agreeing)} cells agree with the entries"]
     for name, part in (("patterns", "pattern"), ("frameworks", "framework")):
         shown = {cell[part] for cell in data["cells"]}
         data[name] = [entry for entry in data[name] if entry in shown]

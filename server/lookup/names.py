@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from ..configs.values import InputError
 from ..store import lookup as store
@@ -91,13 +91,13 @@ def known_patterns() -> dict[str, str]:
 
 def nearest(text: str, known: Iterable[str], cutoff: int = 70) -> str:
     """' (did you mean X?)', or ''."""
-    found = near(text, list(known), cutoff)
+    found = near(text, known, cutoff)
     return f" (did you mean {found}?)" if found else ""
 
 
-def near(text: str, known: Collection[str], cutoff: int = 70) -> str:
+def near(text: str, known: Iterable[str], cutoff: int = 70) -> str:
     """The name that is spelled most like the text, or ""."""
     from rapidfuzz import fuzz, process
 
-    match = process.extractOne(text.strip().lower(), known, scorer=fuzz.ratio, score_cutoff=cutoff)
+    match = process.extractOne(text.strip().lower(), list(known), scorer=fuzz.ratio, score_cutoff=cutoff)
     return match[0] if match else ""

@@ -15,7 +15,7 @@ from .short import short
 from .symptoms import vocabulary
 from .words import latin_words
 
-PAGE_CHARS = 2_400
+PAGE_CHARS = 2_200
 INDEX = "auto-memory"
 _SCHEME = "notebook://"
 _FOUND = {"brief": 5, "normal": 15}
@@ -52,6 +52,8 @@ def read_reference(
     if section.strip():
         return to_data(_read(*_by_section(section), offset, size))
     rows = [_row(note) for note in _index_first()]
+    for row in rows if detail == "brief" else ():
+        row.applies_to = {}
     return to_data(NoteAnswer(title="Notes", found=rows, notes=[f"start with {_SCHEME}{INDEX}"] if rows else []))
 
 

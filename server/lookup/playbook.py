@@ -9,7 +9,7 @@ from ..configs.values import InputError
 from ..store import lookup as store
 from . import entries, names
 from .answers import PatternRow, PlaybookAnswer, Step, to_data
-from .short import MAP_CHARS, allowance, fit, short, without
+from .short import BRIEF_CHARS, MAP_CHARS, allowance, fit, short, without
 from .symptoms import rank
 
 _SURE = 0.45  # from this score on, free words are taken for a symptom
@@ -33,7 +33,8 @@ def playbook(topic: str = "", detail: str = "full") -> dict[str, Any]:
     """The steps for a topic; without one, all patterns in short. Raises InputError for a topic that nothing is like."""
     if not topic.strip():
         return _shaped(_overview(), detail, MAP_CHARS)
-    return _shaped(_of(topic.strip()), detail)
+    answer = _of(topic.strip())
+    return _shaped(answer, detail, MAP_CHARS if answer.kind == "guide" else BRIEF_CHARS)
 
 
 def _of(topic: str) -> PlaybookAnswer:
@@ -234,31 +235,37 @@ def _fsdp() -> PlaybookAnswer:
     )
 
 
-def _shaped(answer: PlaybookAnswer, detail: str, brief: int | None = None) -> dict[str, Any]:
+def _shaped(answer: PlaybookAnswer, detail: str, brief: int) -> dict[str, Any]:
     data = to_data(answer)
     if detail == "brief":
-        steps = [{name: short(text, _CHARS[name]) for name, text in step.items()} for step in data["steps"]]
-        data["steps"] = steps if answer.kind != "overview" else [without(step, "command") for step in steps]
-        data["patterns"] = [
-            without(row, "says", "seed", *(("title",) if len(data["patterns"]) > 5 else ())) for row in data["patterns"]
-        ]
-        data["says"] = short(data.get("says", ""), 260)
-        data["bugs"] = [without(bug, "fixed_in") for bug in data.get("bugs", [])]
-        data["references"] = data.get("references", [])[:2]
-        data = {name: value for name, value in data.items() if value or name == "topic"}
+        _shorten(data, answer.kind)
     elif detail == "normal":
         data["patterns"] = [without(row, "says") for row in data["patterns"]]
-    allowed = allowance(detail, brief or 2_400)
-    if detail == "brief" and answer.kind != "overview":
-        _keep(data, "bugs", 4)
-        _keep(data, "patterns", 5)
-    fit(data, ["steps", "bugs"], allowed, "raise `detail`")
-    return data
+    fit(data, ["steps", "bugs"], allowance(detail, brief), "raise `detail`")
+    return {name: value for name, value in data.items() if value or name in ("topic", "steps", "patterns")}
+
+
+def _shorten(data: dict[str, Any], kind: str) -> None:
+    """The parts of a short answer, by what was asked for: the overview names every pattern, a guide every branch."""
+    data["says"] = short(data.get("says", ""), 260)
+    data["references"] = data.get("references", [])[:2]
+    data["steps"] = [{name: short(text, _CHARS[name]) for name, text in step.items()} for step in data["steps"]]
+    data["bugs"] = [without(bug, "fixed_in") for bug in data.get("bugs", [])]
+    if kind == "overview":
+        data["steps"] = [without(step, "command") for step in data["steps"]]
+        data["patterns"] = [without(row, "says", "seed", "title") for row in data["patterns"]]
+        return
+    data["patterns"] = [without(row, "says", "seed") for row in data["patterns"]]
+    if kind == "guide":
+        data["bugs"] = []
+        data["steps"] = [{**step, "why": short(step["why"], 90)} for step in data["steps"]]
+    _keep(data, "bugs", 4)
+    _keep(data, "patterns", 5)
 
 
 def _keep(data: dict[str, Any], name: str, most: int) -> None:
-    """At most so many rows of a side list; the answer's note says that there are more."""
-    rows = data.get(name, [])
+    """At most so many rows of a side list; a note says that there are more."""
+    rows = data[name]
     if len(rows) > most:
         data[name] = rows[:most]
         data["notes"] = [*data.get("notes", []), f"{len(rows) - most} more {name}: raise `detail`"]

@@ -45,9 +45,9 @@ def _row(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def told(bug: str) -> list[str]:
-    """What the seeds' tables have of a bug, one line for each cell."""
-    lines = []
+    """What the seeds' tables have of a bug, in sentences; cells that differ for one reason share one."""
+    by_reason: dict[str, list[str]] = {}
     for row in differences(bug):
-        head = f"{_TABLES[row['table']]} lists {row['cited']} under {row['pattern']} in {row['framework']}"
-        lines.append(f"{head}: {row['why'] or 'the entry agrees'}.")
-    return lines
+        place = f"{_TABLES[row['table']]} lists {row['cited']} under {row['pattern']} in {row['framework']}"
+        by_reason.setdefault(row["why"] or "the entry agrees", []).append(place)
+    return [f"{' and '.join(places)}: {reason}." for reason, places in by_reason.items()]

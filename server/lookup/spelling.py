@@ -32,7 +32,7 @@ def _nearest(word: str, known: Collection[str]) -> tuple[list[str], float]:
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    allowed = 1 if len(word) < 7 else 2
+    allowed = 1 if len(word) < 8 else 2
     near = process.extract(word, sorted(known), scorer=OSA.distance, score_cutoff=allowed, limit=None)
     near = [match for match in near if _may_be(word, match[0])]
     if not near:
