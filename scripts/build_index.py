@@ -1,6 +1,7 @@
-"""Compile knowledge/ into what the program loads: index.json for validate, lookup.json for the look-ups.
+"""Compile knowledge/ into what the program loads: index.json for validate, lookup.json for the look-ups, memory.json
+for the memory estimate.
 
-python scripts/build_index.py            write both
+python scripts/build_index.py            write all
 python scripts/build_index.py --check    exit 1 when a committed one is stale
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from build_lookup import build_lookup
+from build_memory import build_memory
 from knowledge_files import KNOWLEDGE, checked, load, ranges_of
 
 from grpo_guard.checks.expr import parse
@@ -68,7 +70,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only compare; exit 1 when stale")
     arguments = parser.parse_args()
     code = 0
-    for name, data in (("index.json", build()), ("lookup.json", build_lookup())):
+    for name, data in (("index.json", build()), ("lookup.json", build_lookup()), ("memory.json", build_memory())):
         target, text = KNOWLEDGE / name, written(data)
         if not arguments.check:
             target.write_text(text, encoding="utf-8")

@@ -275,6 +275,56 @@ class Gpu(Sourced):
     notes: list[Text] = []
 
 
+class Experts(Strict):
+    """Mixture of experts: `layers` of the model have `count` experts each, and `shared` is the width of the shared ones."""
+
+    count: Annotated[int, Field(gt=1)]
+    top_k: Annotated[int, Field(gt=0)]
+    intermediate: Annotated[int, Field(gt=0)]
+    layers: Annotated[int, Field(gt=0)]
+    shared: Annotated[int, Field(ge=0)] = 0
+
+
+class LatentAttention(Strict):
+    """Multi-head latent attention: keys and values are cached as `kv_rank` + `rope_dim` numbers. `q_rank` 0: none."""
+
+    q_rank: Annotated[int, Field(ge=0)]
+    kv_rank: Annotated[int, Field(gt=0)]
+    rope_dim: Annotated[int, Field(gt=0)]
+    nope_dim: Annotated[int, Field(gt=0)]
+    v_dim: Annotated[int, Field(gt=0)]
+
+
+class LinearAttention(Strict):
+    """Gated delta-net in `layers` of the model, which then cache a state of fixed size instead of keys and values."""
+
+    layers: Annotated[int, Field(gt=0)]
+    key_heads: Annotated[int, Field(gt=0)]
+    value_heads: Annotated[int, Field(gt=0)]
+    head_dim: Annotated[int, Field(gt=0)]
+
+
+class Model(Sourced):
+    """knowledge/models/<id>.yaml: shape of a checkpoint; server/memory/shapes.py computes sizes from it."""
+
+    names: Annotated[list[Annotated[str, Field(min_length=2, max_length=60)]], Field(min_length=1)]
+    layers: Annotated[int, Field(gt=0)]
+    hidden: Annotated[int, Field(gt=0)]
+    heads: Annotated[int, Field(gt=0)]
+    kv_heads: Annotated[int, Field(gt=0)]
+    head_dim: Annotated[int, Field(gt=0)]
+    intermediate: Annotated[int, Field(gt=0)]
+    vocab: Annotated[int, Field(gt=0)]
+    tied: bool  # the output layer is the embedding
+    qkv_bias: bool = False
+    qk_norm: bool = False
+    gated_mlp: bool = True
+    gated_attention: bool = False  # the query projection also gives a gate of the same width
+    experts: Experts | None = None
+    mla: LatentAttention | None = None
+    linear_attention: LinearAttention | None = None
+
+
 class Skill(Strict):
     """One entry of knowledge/skills.yaml: what leads to a skill, and what it uses. `triggers` are the seeds'."""
 

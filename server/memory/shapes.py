@@ -1,0 +1,346 @@
+"""The shape of a model, and the sizes that follow from it: parameters, adapters, cache per token, activations."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..configs.values import InputError
+from ..store import memory as store
+
+_LARGEST = 10**7  # no size of a model is larger; a config.json that says so is wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """`layers` of the model have `count` experts of width `intermediate` each; `shared` is the width of shared ones."""
+
+    count: int
+    top_k: int
+    intermediate: int
+    layers: int
+    shared: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LatentAttention:
+    """MLA: what is cached per token and layer is `kv_rank` + `rope_dim` numbers. q_rank 0: the query is projected directly."""
+
+    q_rank: int
+    kv_rank: int
+    rope_dim: int
+    nope_dim: int
+    v_dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinearAttention:
+    """Gated delta-net in `layers` of the model; these layers keep a state of fixed size, no keys and values."""
+
+    layers: int
+    key_heads: int
+    value_heads: int
+    head_dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A decoder-only transformer. `id` is "" for the user's own config.json."""
+
+    name: str
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    intermediate: int
+    vocab: int
+    tied: bool
+    qkv_bias: bool = False
+    qk_norm: bool = False
+    gated_mlp: bool = True
+    gated_attention: bool = False
+    experts: Experts | None = None
+    mla: LatentAttention | None = None
+    linear_attention: LinearAttention | None = None
+    id: str = ""
+
+    @property
+    def query(self) -> int:
+        """Width of all query heads."""
+        return self.heads * (self.mla.nope_dim + self.mla.rope_dim if self.mla else self.head_dim)
+
+    @property
+    def keys(self) -> int:
+        """Width of all key heads, which is that of the values."""
+        return self.kv_heads * self.head_dim
+
+    @property
+    def attention_layers(self) -> int:
+        """Layers that cache keys and values."""
+        return self.layers - (self.linear_attention.layers if self.linear_attention else 0)
+
+    @property
+    def moe_layers(self) -> int:
+        return self.experts.layers if self.experts else 0
+
+    def linears(self) -> Iterator[tuple[int, int, int]]:
+        """(width in, width out, how many) of every matrix in the layers, experts included; not embedding and output."""
+        yield from ((*matrix, self.attention_layers) for matrix in self._attention())
+        if self.linear_attention:
+            yield from (
+                (*matrix, self.linear_attention.layers) for matrix in _delta_net(self.hidden, self.linear_attention)
+            )
+        for width, count in self._mlps():
+            up = 2 if self.gated_mlp else 1
+            yield self.hidden, width, up * count
+            yield width, self.hidden, count
+
+    def _attention(self) -> Iterator[tuple[int, int]]:
+        h = self.hidden
+        if self.mla:
+            latent = self.mla
+            if latent.q_rank:
+                yield h, latent.q_rank
+            yield latent.q_rank or h, self.query
+            yield h, latent.kv_rank + latent.rope_dim
+            yield latent.kv_rank, self.heads * (latent.nope_dim + latent.v_dim)
+            yield self.heads * latent.v_dim, h
+            return
+        yield h, self.query * (2 if self.gated_attention else 1)
+        yield h, self.keys
+        yield h, self.keys
+        yield self.query, h
+
+    def _mlps(self) -> Iterator[tuple[int, int]]:
+        """(width, how many) of the feed-forward blocks."""
+        if dense := self.layers - self.moe_layers:
+            yield self.intermediate, dense
+        if self.experts:
+            yield self.experts.intermediate, self.experts.count * self.experts.layers
+            if self.experts.shared:
+                yield self.experts.shared, self.experts.layers
+
+    def linear_parameters(self) -> int:
+        """Parameters in the matrices of the layers: what a 4-bit base quantises, and LoRA adapts."""
+        return sum(wide * out * count for wide, out, count in self.linears())
+
+    def embedding_parameters(self) -> int:
+        """Input embedding, and the output layer where it is not the same matrix."""
+        return self.vocab * self.hidden * (1 if self.tied else 2)
+
+    def parameters(self) -> int:
+        """All of them: every expert is counted, since every expert is resident."""
+        small = self.layers * 2 * self.hidden + self.hidden
+        small += self.attention_layers * (self.query + 2 * self.keys if self.qkv_bias else 0)
+        small += self.attention_layers * (2 * self.head_dim if self.qk_norm else 0)
+        if self.experts:
+            small += self.experts.layers * self.experts.count * self.hidden  # routers
+        return self.linear_parameters() + self.embedding_parameters() + small
+
+    def active_parameters(self) -> int:
+        """Parameters that one token passes through."""
+        if not self.experts:
+            return self.parameters()
+        idle = self.experts.count - self.experts.top_k
+        return self.parameters() - idle * self.experts.layers * 3 * self.hidden * self.experts.intermediate
+
+    def lora_parameters(self, rank: int, targets: str = "all-linear") -> int:
+        """Parameters of adapters: rank x (width in + width out) of each adapted matrix.
+
+        targets: "all-linear" (experts left out: adapters of fused expert weights are the exception), or names of
+        projections, as "q_proj,v_proj".
+        """
+        if targets == "all-linear":
+            return rank * sum((wide + out) * count for wide, out, count in self._adapted())
+        names = set(re.findall(r"[a-z]+_proj", targets))
+        q, k, h, mlp = self.query, self.keys, self.hidden, self.intermediate
+        sizes = {"q_proj": h + q, "k_proj": h + k, "v_proj": h + k, "o_proj": q + h}
+        sizes |= dict.fromkeys(("gate_proj", "up_proj", "down_proj"), h + mlp)
+        return rank * self.layers * sum(sizes[name] for name in names & set(sizes))
+
+    def _adapted(self) -> Iterator[tuple[int, int, int]]:
+        if not self.experts:
+            yield from self.linears()
+            return
+        yield from ((*matrix, self.attention_layers) for matrix in self._attention())
+        if self.linear_attention:
+            yield from (
+                (*matrix, self.linear_attention.layers) for matrix in _delta_net(self.hidden, self.linear_attention)
+            )
+
+    def layer_parameters(self) -> int:
+        """Parameters of one layer: what FSDP gathers at a time."""
+        return self.linear_parameters() // self.layers
+
+    def kv_bytes_per_token(self, element: float = 2) -> int:
+        """Bytes of keys and values that one token adds to the cache, all layers."""
+        if self.mla:
+            return int(self.layers * (self.mla.kv_rank + self.mla.rope_dim) * element)
+        return int(2 * self.attention_layers * self.keys * element)
+
+    def layer_activation_bytes(self) -> int:
+        """Bytes per token that one layer keeps for its backward pass: 16-bit numbers, attention without the matrix of
+        scores. 8h for the norms and residuals, 6q + 4k around attention, 8I in a gated MLP; a MoE layer keeps the
+        chosen experts' and two copies of what is dispatched."""
+        width = self.intermediate
+        dispatched = 0
+        if self.experts and self.experts.layers * 2 > self.layers:
+            width = self.experts.top_k * self.experts.intermediate + self.experts.shared
+            dispatched = 4 * self.experts.top_k * self.hidden
+        per_width = 8 if self.gated_mlp else 6
+        return 8 * self.hidden + 6 * self.query + 4 * self.keys + per_width * width + dispatched
+
+
+def _delta_net(hidden: int, linear: LinearAttention) -> Iterator[tuple[int, int]]:
+    keys, values = linear.key_heads * linear.head_dim, linear.value_heads * linear.head_dim
+    yield hidden, 2 * keys + 2 * values  # query, key, value and output gate
+    yield hidden, 2 * linear.value_heads  # decay and write strength
+    yield values, hidden
+
+
+def known_shape(name: str) -> Shape | None:
+    """The shape of a checkpoint that the data knows, by id, hub name or the last part of a path; None when unknown."""
+    last = re.split(r"[/\\]", name.strip().rstrip("/\\"))[-1].lower()
+    names = _names()
+    for candidate in _shortened(last):
+        if candidate in names:
+            return of_entry(store.models()[names[candidate]])
+    return None
+
+
+def of_entry(entry: Mapping[str, Any]) -> Shape:
+    """A shape from an entry of knowledge/models."""
+    parts = {"experts": Experts, "mla": LatentAttention, "linear_attention": LinearAttention}
+    known = {item.name for item in fields(Shape)} - {"name"}
+    values = {name: value for name, value in entry.items() if name in known and value is not None}
+    for name, kind in parts.items():
+        if name in values:
+            values[name] = kind(**values[name])
+    return Shape(name=entry["names"][0], **values)
+
+
+def nearest_models(name: str, count: int = 3) -> list[str]:
+    """Names of known models that are spelled most like a name."""
+    from rapidfuzz import fuzz, process
+
+    last = name.strip().rstrip("/").split("/")[-1].lower()
+    shown = [spelling for entry in store.models().values() for spelling in entry["names"]]
+    found = process.extract(last, shown, scorer=fuzz.ratio, processor=str.lower, limit=count)
+    return [match[0] for match in found]
+
+
+def _names() -> dict[str, str]:
+    return {name: id for id, entry in store.models().items() for name in (id, *map(str.lower, entry["names"]))}
+
+
+_ENDINGS = re.compile(
+    r"[-_](instruct|chat|base|it|hf|pt|thinking|bnb|4bit|8bit|unsloth|awq|gptq|int4|int8|fp8|bf16|dynamic|[0-9]{4})$"
+)
+
+
+def _shortened(name: str) -> Iterator[str]:
+    """The name, then without one ending after the other ("qwen3-4b-base-bnb-4bit", ...)."""
+    yield name
+    while match := _ENDINGS.search(name):
+        name = name[: match.start()]
+        yield name
+
+
+# config.json of transformers ------------------------------------------------------------------------------------------
+
+
+def parse_config_json(text: str, name: str) -> Shape:
+    """The shape that a model's config.json states. Raises InputError naming what is missing or impossible."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(f"{name}: not JSON; give a model's config.json, or the model's name") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{name}: not a model's config.json")
+    inner = data.get("text_config") or data.get("llm_config")
+    config = {**data, **inner} if isinstance(inner, dict) else data
+    return _from_config(config, name)
+
+
+def _from_config(config: Mapping[str, Any], name: str) -> Shape:
+    def size(*keys: str, otherwise: int | None = None, least: int = 1) -> int:
+        return _size(config, keys, name, otherwise, least)
+
+    hidden, heads, layers = (
+        size("hidden_size", "n_embd"),
+        size("num_attention_heads", "n_head"),
+        size("num_hidden_layers", "n_layer"),
+    )
+    kind = str(config.get("model_type", ""))
+    experts = _experts(config, name, layers)
+    mla = _latent(config, name)
+    return Shape(
+        name=name,
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=size("num_key_value_heads", otherwise=heads),
+        head_dim=size("head_dim", otherwise=max(1, hidden // heads)),
+        intermediate=size(
+            "intermediate_size", "ffn_dim", "n_inner", otherwise=experts.intermediate if experts else 4 * hidden
+        ),
+        vocab=size("vocab_size"),
+        tied=bool(config.get("tie_word_embeddings", kind.startswith("gemma"))),
+        qkv_bias=bool(config.get("attention_bias", kind in ("qwen2", "qwen2_moe"))),
+        qk_norm=kind.startswith(("qwen3", "gemma3")),
+        gated_mlp=kind not in ("phi", "gpt2", "gpt_neox", "opt"),
+        gated_attention=config.get("attn_output_gate") is True or kind == "qwen3_next",
+        experts=experts,
+        mla=mla,
+        linear_attention=_linear(config, name, layers),
+    )
+
+
+def _size(config: Mapping[str, Any], keys: tuple[str, ...], name: str, otherwise: int | None, least: int) -> int:
+    value = next((config[key] for key in keys if config.get(key) is not None), otherwise)
+    if value is None:
+        raise InputError(f"{name}: no {keys[0]} in it; give a model's config.json, or the model's name")
+    if isinstance(value, list) and value:  # one number a layer: take the largest
+        value = max((item for item in value if isinstance(item, int)), default=None)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
+        raise InputError(f"{name}: {keys[0]} is {str(value)[:40]}, which no model has")
+    return value
+
+
+def _experts(config: Mapping[str, Any], name: str, layers: int) -> Experts | None:
+    keys = ("num_experts", "n_routed_experts", "num_local_experts")
+    count = _size(config, keys, name, 0, 0)
+    if count < 2:
+        return None
+    intermediate = _size(config, ("moe_intermediate_size", "intermediate_size"), name, None, 1)
+    shared = _size(config, ("shared_expert_intermediate_size",), name, 0, 0)
+    shared = shared or _size(config, ("n_shared_experts",), name, 0, 0) * intermediate
+    dense = min(_size(config, ("first_k_dense_replace",), name, 0, 0), layers - 1)
+    top_k = _size(config, ("num_experts_per_tok",), name, 2, 1)
+    if top_k > count:
+        raise InputError(f"{name}: {top_k} of {count} experts per token")
+    return Experts(count, top_k, intermediate, layers - dense, shared)
+
+
+def _latent(config: Mapping[str, Any], name: str) -> LatentAttention | None:
+    if config.get("kv_lora_rank") is None:
+        return None
+    keys = ("q_lora_rank", "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
+    sizes = [_size(config, (key,), name, 0 if key == "q_lora_rank" else None, 0) for key in keys]
+    return LatentAttention(*sizes)
+
+
+def _linear(config: Mapping[str, Any], name: str, layers: int) -> LinearAttention | None:
+    if config.get("linear_num_value_heads") is None:
+        return None
+    interval = _size(config, ("full_attention_interval",), name, 4, 1)
+    keys, values, dim = (
+        _size(config, (key,), name, None, 1)
+        for key in ("linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim")
+    )
+    return LinearAttention(layers - math.ceil(layers / interval), keys, values, dim)
