@@ -183,7 +183,12 @@ def _of_framework(text: str, size: int | None) -> NoteAnswer:
 def _search(query: str, within: str, detail: str) -> NoteAnswer:
     """Sections that have the query's words, the rarest words counting most."""
     wanted = _wanted(query)
-    sections = [(name, *part) for name in ([within] if within else store.notes()) for part in _parts(name)]
+    sections = [
+        (name, title, body)
+        for name in ([within] if within else store.notes())
+        for title, body in _parts(name)
+        if body.strip()
+    ]
     hits = {word: [len(pattern.findall(body)) for _, _, body in sections] for word, pattern in wanted.items()}
     rarity = {word: math.log(1 + len(sections) / (1 + sum(map(bool, counts)))) for word, counts in hits.items()}
     scored = []
