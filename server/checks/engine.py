@@ -20,7 +20,7 @@ from ..configs.run_config import RunConfig, Setting
 from ..configs.values import Unresolved
 from ..model import SEVERITIES, Edit, Finding, Fix, SettingRef
 from ..store.index import index
-from ..store.versions import in_range
+from ..store.versions import surely_in_range
 from .expr import Unknown, evaluate, fields_of
 from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome
 
@@ -143,18 +143,21 @@ _CALLER_FIELDS = ("gpu", "world_size", "data_parallel_size", "is_moe")
 def _affected(rule: Rule, run: RunConfig) -> bool | None:
     """Whether the rule's version ranges hold: True, False, or None when a version is not known.
 
-    Every package named must be in one of its ranges; a rule without ranges holds for all versions.
+    Every package named must be in one of its ranges; a rule without ranges holds for all versions. A development
+    build whose line crosses a bound is not known.
     """
     ranges: dict[str, str | list[str]] = rule.get("affected", {})
-    if not ranges:
-        return True
-    answers = [
-        any(in_range(run.versions[name], spec) for spec in _specs(bounds)) if name in run.versions else None
-        for name, bounds in ranges.items()
-    ]
+    answers = [_in_any(run.versions.get(name), _specs(bounds)) for name, bounds in ranges.items()]
     if any(answer is False for answer in answers):
         return False
     return None if None in answers else True
+
+
+def _in_any(version: str | None, specs: list[str]) -> bool | None:
+    if version is None:
+        return None
+    answers = [surely_in_range(version, spec) for spec in specs]
+    return True if True in answers else None if None in answers else False
 
 
 def known_versions(rule: Rule, run: RunConfig) -> bool:
@@ -184,7 +187,7 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
     severity, confidence = rule["severity"], rule.get("confidence", "high")
     message = fill_text(hit.message or rule["message"], run)
     if not certain:
-        message = f"{message} Possible if {version_text(rule['affected'])}: give the version to decide it."
+        message = f"{message} Possible if {version_text(rule['affected'])}: {_what_decides(rule, run)}"
         severity, confidence = _capped(severity, "warning" if _newest_affected(rule) else "info"), "low"
     if rule.get("verdict") == "reported":
         severity = _capped(severity, "warning")
@@ -201,6 +204,13 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
         bugs=list(rule.get("bugs", ())),
         references=[reference["url"] for reference in rule.get("references", ())],
     )
+
+
+def _what_decides(rule: Rule, run: RunConfig) -> str:
+    if not known_versions(rule, run):
+        return "give the version to decide it."
+    builds = " and ".join(f"{name} {run.versions[name]}" for name in rule["affected"])
+    return f"{builds} is a development build, which may lie before or behind that."
 
 
 def _capped(severity: str, cap: str) -> str:

@@ -72,6 +72,29 @@ def in_range(version: str, clauses: str) -> bool:
     return all(_holds(parse(version), clause) for clause in clauses.split(",") if clause.strip())
 
 
+def surely_in_range(version: str, clauses: str) -> bool | None:
+    """As `in_range`, but None where a development build may lie on either side of a bound.
+
+    0.8.0.dev names no commit: it is any state of the source after the line towards 0.8.0 began, at 0.7.0 the earliest.
+    """
+    answers = {in_range(point, clauses) for point in _span(version)}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _span(version: str) -> tuple[str, ...]:
+    """Versions that stand for everything a version can mean: itself, and for a development build its first and last."""
+    numbers, kind, _, _, _ = parse(version)
+    if kind != _DEV_ONLY:
+        return (version,)
+    epoch, *release = numbers
+    first = [*release[:-1], release[-1] - 1] if release[-1] > 0 else [0]
+    return (_text(epoch, first), version, _text(epoch, release))
+
+
+def _text(epoch: int, release: list[int]) -> str:
+    return f"{epoch}!{'.'.join(map(str, release))}"
+
+
 def _holds(version: Version, clause: str) -> bool:
     match = _CLAUSE.fullmatch(clause)
     if match is None:

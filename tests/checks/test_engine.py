@@ -108,6 +108,13 @@ class TestVersions:
         assert isinstance(outcome, Unknown)
         assert needs_of(outcome, run) == ["--version deepspeed=..."]
 
+    def test_a_development_build_may_lie_before_or_behind_the_fix(self) -> None:
+        run = a_run({"deepspeed": "0.19.3.dev0"}, zero_stage=2, overlap_comm=True)
+        finding = answer(a_rule(**BELOW_0_19_3), run).finding
+        assert finding is not None
+        assert (finding.severity, finding.confidence) == ("info", "low")
+        assert "deepspeed 0.19.3.dev0 is a development build" in finding.message
+
     def test_any_of_several_ranges_of_one_package(self) -> None:
         rule = a_rule(affected={"deepspeed": ["<0.15.0", ">=0.17.0,<0.18.0"]})
         versions = ("0.14.5", "0.16.0", "0.17.6", "0.18.0")

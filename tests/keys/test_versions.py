@@ -2,7 +2,7 @@
 
 import pytest
 
-from grpo_guard.store.versions import in_range, is_final, is_version, parse
+from grpo_guard.store.versions import in_range, is_final, is_version, parse, surely_in_range
 
 ASCENDING = [
     "0.3.0.dev0", "0.3.0.dev1", "0.3.0a1", "0.3.0b2", "0.3.0rc1", "0.3.0rc2.dev1", "0.3.0rc2", "0.3.0",
@@ -69,3 +69,22 @@ def test_final_releases():
     assert [is_final(version) for version in ("1.0", "1.0.post1", "1.0rc1", "1.0.dev0", "1.0.post1.dev2")] == [
         True, True, False, False, False,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("version", "clauses", "answer"),
+    [
+        ("0.8.0.dev", ">=0.7.1,<0.8.0", None),  # the line towards 0.8.0 began before the fault came in
+        ("0.8.0.dev", "<0.8.0", None),  # fixed somewhere on the way to 0.8.0
+        ("0.8.0.dev", ">=0.7.0", True),
+        ("0.8.0.dev", "<0.9.0", True),
+        ("0.8.0.dev", ">=0.8.1", False),
+        ("0.8.0.dev20260129", "<0.7.0", False),
+        ("0.19.3.dev0", ">=0.19.2", True),
+        ("1.0.0.dev0", ">=0.9.0", None),  # which release came before is not known
+        ("0.8.0rc1", "<0.8.0", True),
+        ("0.7.1", ">=0.7.1,<0.8.0", True),
+    ],
+)
+def test_a_development_build_may_lie_on_either_side_of_a_bound(version: str, clauses: str, answer: bool | None) -> None:
+    assert surely_in_range(version, clauses) is answer
