@@ -92,6 +92,13 @@ def test_arithmetic_that_bash_rejects(read):
     assert not script.commands[0].argv[1].known
 
 
+@pytest.mark.parametrize("division", ["24 / NGPU", "24 / ${NGPU}"])
+def test_a_divisor_that_an_argument_gives_is_no_fault(read, division):
+    script = read(f"NGPU=$1\nshow $(({division}))")
+    assert script.lints == []
+    assert not script.commands[0].argv[1].known
+
+
 def test_real_scripts_are_free_of_faults(read):
     text = (
         "#!/usr/bin/env bash\nset -xeuo pipefail\n"

@@ -150,3 +150,12 @@ def test_arguments_are_empty_and_their_use_is_told(show, read):
     assert words(show(script)) == [("rollout.name=vllm", ()), ("a=", ())]
     assert read(script).takes_arguments
     assert not read("[ $# -gt 0 ] && x=1\nshow a").takes_arguments
+
+
+def test_in_a_batch_job_slurm_decides_and_not_the_default(show):
+    script = "#!/bin/bash\n{}\nGPUS=${{SLURM_GPUS_ON_NODE:-${{GPUS:-2}}}}\nshow n=$GPUS m=${{MODE:-a}}"
+    assert words(show(script.format("#SBATCH --gres=gpu:4"))) == [
+        ("n=${SLURM_GPUS_ON_NODE:-${GPUS:-2}}", ("SLURM_GPUS_ON_NODE",)),
+        ("m=a", ()),
+    ]
+    assert words(show(script.format("# no batch job"))) == [("n=2", ()), ("m=a", ())]

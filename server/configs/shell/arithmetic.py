@@ -28,6 +28,10 @@ class ArithmeticFault(Exception):
     """The expression is not arithmetic that bash takes (a decimal number, a division by zero ...)."""
 
 
+class ValueMissing(ArithmeticFault):
+    """A number is zero or not there: a fault, or a value that the run gives and the text does not."""
+
+
 class UnknownNumber(Exception):
     """A name in the expression has no known value; `names` say which."""
 
@@ -166,7 +170,7 @@ class _Evaluation:
             return 0
         if op in ("/", "%"):
             if right == 0:
-                raise ArithmeticFault("division by zero")
+                raise ValueMissing("division by zero")
             quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
             return _wrapped(quotient if op == "/" else left - quotient * right)
         if op == "**":
@@ -204,7 +208,7 @@ class _Evaluation:
                 raise ArithmeticFault("`)` is missing")
             return value
         if self.at >= len(self.tokens):
-            raise ArithmeticFault("an operand is missing")
+            raise ValueMissing("an operand is missing")
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "number":

@@ -56,6 +56,7 @@ _TEST_COMMANDS = frozenset({"[", "test"})
 _TAKES_PREFIX = frozenset({"read", ".", "source", "eval"})  # builtins that see the assignments in front of them
 _ENDLESS = frozenset({"true", ":", "false", "((1))", "(( 1 ))", "[ 1 ]", "[[ 1 ]]", "[ true ]"})
 _STEPS_PER_COMMAND = 4
+_HEADER_LINES = 100  # in which sbatch's options stand
 MIN_FLAGS = 3  # a variable with fewer `--flags` is no set of flags
 
 
@@ -96,6 +97,7 @@ class Interpreter:
         self.tester = Tester(self.expander)
         self.branches = Branches(self, seek_launch)
         self.programs = Programs(self)
+        self.is_batch_job = False  # started with sbatch, by its header
         self._source_text = ""
         self._steps = 0
         self._depth = 0
@@ -149,6 +151,7 @@ class Interpreter:
 
     def run_script(self, text: str) -> None:
         """The whole script; every cap and stray control flow ends here."""
+        self.is_batch_job = any(line.startswith("#SBATCH") for line in text.splitlines()[:_HEADER_LINES])
         with suppress(ShellFlow):  # `exit`, or `break` outside a loop
             try:
                 self.run_source(text, self.file)

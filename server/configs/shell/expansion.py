@@ -155,6 +155,8 @@ class Expander:
             self._forget_assigned(text)
             return None, unknown.names
         except arithmetic.ArithmeticFault as fault:
+            if isinstance(fault, arithmetic.ValueMissing) and self.shell.script.takes_arguments:
+                return None, ("$@",)  # `$1` and the like are empty here, not in the run
             self.shell.report.lint(
                 "shell-syntax", f"arithmetic that bash rejects: {fault}", self.shell.file, line or self.shell.line
             )
@@ -419,6 +421,8 @@ class Expander:
 
     def _defaulted(self, part: Parameter, present: bool | None, value: Value) -> Value:
         op = part.op
+        if present is None and part.name.startswith("SLURM_") and self.shell.is_batch_job:
+            return self._hole(part, (part.name,))  # sbatch sets it: the default is for runs without it
         if present is None:
             self.absent.add(part.name)
         filled = bool(present) and (op[0] != ":" or bool(value and (text_of(value))))
