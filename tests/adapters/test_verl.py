@@ -113,6 +113,13 @@ class TestEngines:
         assert setting(validate_text(text, versions={"verl": "0.8.0"}), "use_critic").value is True
 
 
+def test_the_old_key_of_the_reward_manager_wins_over_the_new_one_unless_it_is_null() -> None:
+    new = "reward.reward_manager.name=naive"
+    assert setting(check(f"{new} reward_model.reward_manager=dapo"), "reward_manager").value == "dapo"
+    assert setting(check(f"{new} reward_model.reward_manager=null"), "reward_manager").value == "naive"
+    assert setting(check("reward_model.reward_manager=dapo", "0.6.1"), "reward_manager").value == "dapo"
+
+
 class TestKeys:
     def test_a_misspelt_key_stops_the_launch_and_has_a_nearest_one(self) -> None:
         report = check("actor_rollout_ref.actor.kl_los_coef=0.1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ...store.index import adapter as adapter_data
@@ -64,7 +65,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     fill(run, data["fields"], table, f"verl {table.version}", stock, data["handed_on"])
     if stock:
         _judge_keys(run, table, overrides, {entry.key for entry in entries}, version)
-    _derive(run, version)
+    _derive(run, launch, version)
     apply_options(run, options)
     _derive_parallelism(run)
     return run
@@ -143,10 +144,10 @@ def _table_name(run: RunConfig, launch: Part | None) -> str:
     """The engine's table: by --config-name, the model_engine group, the actor's strategy, or the keys that are set."""
     if launch is not None and _config_name(launch) in _TABLES:
         return _config_name(launch)
-    return _ENGINE_TABLES.get(_engine(run), "ppo_trainer")
+    return _ENGINE_TABLES.get(_engine(run, launch), "ppo_trainer")
 
 
-def _engine(run: RunConfig) -> str:
+def _engine(run: RunConfig, launch: Part | None) -> str:
     """Name of the training engine as far as the settings tell it; "fsdp" is verl's default."""
     named = [run.native[key].value for key in _ENGINE_KEYS if key in run.native]
     for value in named:
@@ -154,6 +155,9 @@ def _engine(run: RunConfig) -> str:
             return str(value)
     if any(key.startswith("actor_rollout_ref.actor.megatron.") for key in run.native):
         return "megatron"
+    config = "" if launch is None else _config_name(launch)
+    if config in _ENGINE_TABLES.values():
+        return next(engine for engine, table in _ENGINE_TABLES.items() if table == config)
     strategy = run.native.get("actor_rollout_ref.actor.strategy")
     return str(strategy.value) if strategy is not None and isinstance(strategy.value, str) else "fsdp"
 
@@ -205,8 +209,8 @@ def _plus_over_existing(entry: Entry, table: KeyTable) -> Lint:
     return Lint("hydra-plus-existing-key", text, entry.file, entry.line, "error", fix)
 
 
-def _derive(run: RunConfig, version: str | None) -> None:
-    engine = _engine(run)
+def _derive(run: RunConfig, launch: Part | None, version: str | None) -> None:
+    engine = _engine(run, launch)
     run.derive("sharding_backend", engine, "from the actor's strategy", "actor_rollout_ref.actor.strategy")
     if engine in ("fsdp", "fsdp2"):
         run.derive("fsdp_version", 2 if engine == "fsdp2" else 1, "the strategy", "actor_rollout_ref.actor.strategy")
@@ -214,6 +218,7 @@ def _derive(run: RunConfig, version: str | None) -> None:
         for name in ("fsdp_size", "model_dtype", "ref_dtype", "offload_policy", "sequence_parallel"):
             run.settings.pop(name, None)
     _derive_clipping(run, engine, version)
+    _derive_reward_manager(run)
     _derive_algorithm(run)
     derive_moe(run)
 
@@ -228,6 +233,14 @@ def _derive_clipping(run: RunConfig, engine: str, version: str | None) -> None:
     fill(run, fields, table, f"verl {table.version}")
     if dead not in run.native:
         run.settings.pop("grad_clip_ignored", None)
+
+
+def _derive_reward_manager(run: RunConfig) -> None:
+    """At its start verl copies the old key over the new one, unless it is null."""
+    old = run.native.get("reward_model.reward_manager")
+    if old is not None and old.value is not None:
+        run.keys["reward_manager"] = old.key
+        run.settings["reward_manager"] = replace(old, field="reward_manager")
 
 
 def _derive_algorithm(run: RunConfig) -> None:
