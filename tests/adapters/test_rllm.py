@@ -203,6 +203,15 @@ def test_batch_table_counts_trajectories() -> None:
     assert (table["prompts_per_step"], table["samples_per_step"], table["samples_per_optimizer_step"]) == (64, 512, 256)
 
 
+def test_a_config_file_may_bring_keys_of_its_own_but_an_override_may_not() -> None:
+    entries = [Entry("trainer.log_episodes", False, "own.yaml", 3), Entry("rllm.rollout.n", 4, "own.yaml", 4)]
+    files = [Part("yaml", "own.yaml", entries=entries)]
+    versions = {"rllm": "0.3.0.pre0.post20260815", "verl": "0.8.0"}
+    run = build([*files, *parts(f"{VERL} rllm.gateway.public_url=null")], Options(versions=versions))
+    assert [(row.key, row.fatal) for row in run.unknown_keys] == [("rllm.gateway.public_url", True)]
+    assert run.value("group_size") == 4
+
+
 def test_a_config_file_is_read_below_the_launch() -> None:
     config = Part(
         "yaml",

@@ -44,7 +44,10 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     """One run from its launch and config files (files first, the launch's overrides win)."""
     files = [part for part in parts if part.format != "shell"]
     launches = [part for part in parts if part.format == "shell"]
-    entries = [entry for part in [*files, *launches] for entry in part.entries if not entry.key.startswith("-")]
+    entries = [
+        *(replace(entry, op="++") for part in files for entry in part.entries),  # a file may bring keys of its own
+        *(entry for part in launches for entry in part.entries if not entry.key.startswith("-")),
+    ]
     stated = options.versions.get("rllm")
     trainer, backend = _trainer(launches, entries, stated), _backend(launches, entries)
     table = _table(trainer, backend, stated)
