@@ -16,6 +16,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
     [
         ("validate.py", ["validate / three imports", "in process, median"]),
         ("cold_start.py", ["grpo-guard / bare"]),
+        ("lookup.py", ["load, median", "slowest look-up, median"]),
     ],
 )
 def test_a_benchmark_prints_its_figures_beside_their_goals(name, figures):
