@@ -92,7 +92,7 @@ def test_arithmetic_that_bash_rejects(read):
     assert not script.commands[0].argv[1].known
 
 
-@pytest.mark.parametrize("division", ["24 / NGPU", "24 / ${NGPU}"])
+@pytest.mark.parametrize("division", ["24 / NGPU", "24 / ${NGPU}", "${NGPU} / 24"])
 def test_a_divisor_that_an_argument_gives_is_no_fault(read, division):
     script = read(f"NGPU=$1\nshow $(({division}))")
     assert script.lints == []

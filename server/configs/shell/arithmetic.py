@@ -214,7 +214,7 @@ class _Evaluation:
         if kind == "number":
             return _number(text)
         if kind != "name":
-            raise ArithmeticFault(f"unexpected `{text}`")
+            raise ValueMissing(f"unexpected `{text}`")
         for op in ("++", "--"):
             if self._take(op):
                 before = self._variable(text)
