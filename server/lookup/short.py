@@ -48,12 +48,13 @@ def fit(data: dict[str, Any], lists: Sequence[str], chars: int | None, more: str
             while size(data) > chars - _NOTE_CHARS and len(data.get(name, ())) > 1:
                 data[name] = data[name][:-1]
     cut = {name: had[name] - len(data.get(name, ())) for name in lists}
-    told = ", ".join(f"{count} more {name.replace('_', ' ')}" for name, count in cut.items() if count)
+    told = ", ".join(f"{count} more {_WORDS.get(name, name)}" for name, count in cut.items() if count)
     if told:
         data["notes"] = [*data.get("notes", []), f"cut: {told}; {more}"]
     return cut[lists[0]] if lists else 0
 
 
+_WORDS = {"chain": "links"}
 _NOTE_CHARS = 120  # room for the note that says what was cut
 
 

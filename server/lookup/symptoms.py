@@ -16,6 +16,7 @@ from .words import MAX_CHARS, Vocabulary
 
 _BY_SIGNATURE = 0.3  # what an error line of the entry in the query adds to its score
 _DETAIL_MATCHES = 3  # matches of a short answer
+_REST_CHARS = 700  # room for the names of what a short map does not show
 _CHARS = {"fix": 240, "question": 200, "not_a_fault_if": 160}
 
 
@@ -51,7 +52,11 @@ def _map(limit: int | None, detail: str) -> dict[str, Any]:
         data["symptoms"] = [_line(row) for row in data["symptoms"]]
     elif detail == "normal":
         data["symptoms"] = [without(row, "metrics", "claims", "references", "question") for row in data["symptoms"]]
-    fit(data, ["symptoms"], allowance(detail, MAP_CHARS), "ask with a query, or raise `detail`", limit)
+    known = [row["id"] for row in data["symptoms"]]
+    allowed = allowance(detail, MAP_CHARS)
+    cut = fit(data, ["symptoms"], allowed and allowed - _REST_CHARS, "ask with a query, or raise `detail`", limit)
+    if cut:
+        data["notes"].append(f"not shown: {short(', '.join(known[-cut:]), _REST_CHARS)}")
     return data
 
 
