@@ -38,11 +38,30 @@ HOME = "/@HOME@"
 SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".env")
 NO_LAUNCH = "shell-other"  # shell files that start nothing: read for crashes, not listed in the docs
 LEVELS = ("error", "warning", "info")
-# Trees of an older release; the others are read as their own checkout says
+# Versions that a snapshot states outside the files kept here (its version file, or what its setup pins). A checkout of
+# verl says its own; recipes and DeepSpeedExamples name no version.
 VERSIONS = {
     "verl-project/verl@v0.5.0": {"verl": "0.5.0"},
     "verl-project/verl@v0.3.0.post1": {"verl": "0.3.0.post1"},
+    "OpenRLHF/OpenRLHF": {"openrlhf": "0.11.0"},
+    "deepspeedai/DeepSpeed": {"deepspeed": "0.19.6"},
+    "hiyouga/EasyR1": {"easyr1": "0.3.3.dev0"},
+    "huggingface/accelerate": {"accelerate": "1.15.0.dev0"},
+    "huggingface/open-r1": {"accelerate": "1.4.0", "deepspeed": "0.16.8", "transformers": "4.52.3", "trl": "0.18.0"},
+    "huggingface/trl": {"trl": "1.10.0.dev0"},
+    "rllm-org/rllm": {"rllm": "0.3.0.pre0.post20260815", "verl": "0.8.0"},
 }
+# Repositories that publish the framework or its recipes; their files count as official examples
+OFFICIAL = {
+    "verl": ("verl-project/", "volcengine/"),
+    "rllm": ("rllm-org/",),
+    "easyr1": ("hiyouga/",),
+    "trl": ("huggingface/",),
+    "openrlhf": ("OpenRLHF/",),
+    "deepspeed": ("deepspeedai/",),
+    "accelerate": ("huggingface/",),
+}
+OFTEN = 0.05  # a rule that fires on more of a framework's official examples is looked at
 # The settings a user asks about first, by the names they have in each framework
 ASKED: dict[str, dict[str, tuple[str, ...]]] = {
     "verl-shell": {
@@ -408,13 +427,16 @@ def measure_reader(items: Sequence[Item], truth: Mapping[str, list[dict[str, Any
             if any(record.get("lenient") for record in records):
                 group = "lenient run"
             result.scores[group][item.repo].add(compare(item.name, expected, ours))
-        count_asked(item, ours, result)
+        count_asked(item, ours, expected, result)
     result.seconds = time.perf_counter() - started
     return result
 
 
-def count_asked(item: Item, ours: Sequence[Started], result: ReaderResult) -> None:
-    """Of the settings that the script's text states: recovered, and with a literal value."""
+def count_asked(item: Item, ours: Sequence[Started], truth: Sequence[Started], result: ReaderResult) -> None:
+    """Of the settings that the script's text states: recovered, and with a literal value.
+
+    What bash itself does not hand to the launch (a broken continuation, a branch not taken) is counted as lost instead.
+    """
     text = "\n".join(
         line
         for line in item.file.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -427,6 +449,9 @@ def count_asked(item: Item, ours: Sequence[Started], result: ReaderResult) -> No
         settings = [command.settings for command in ours if command.launch]
         values = [found[key] for found in settings for key in stated if key in found]
         counter = result.asked[item.kind, setting]
+        if truth and not values and not any(key in launch.settings for launch in truth for key in stated):
+            counter["lost"] += 1
+            continue
         counter["stated"] += 1
         counter["recovered"] += bool(values)
         counter["literal"] += any(known for _, known in values)
@@ -445,7 +470,7 @@ def print_reader(result: ReaderResult, limit: int) -> None:
         print_list("in bash but not read", total.missing, limit)
         print_list("read but not in bash", total.extra, limit)
     print("\nsettings asked first: scripts that state them, recovered, literal")
-    print_table(["kind", "setting", "stated", "recovered", "literal"], asked_rows(result))
+    print_table(ASKED_COLUMNS, asked_rows(result))
     print_list("stated but not recovered", result.missed, limit)
 
 
@@ -454,8 +479,11 @@ def reader_rows(scores: Mapping[str, Score]) -> list[list[object]]:
     return [*rows, ["all", *summed(scores.values()).row()]]
 
 
+ASKED_COLUMNS = ("kind", "setting", "stated", "recovered", "literal", "lost in bash too")
+
+
 def asked_rows(result: ReaderResult) -> list[list[object]]:
-    columns = ("stated", "recovered", "literal")
+    columns = ("stated", "recovered", "literal", "lost")
     return [[*key, *(count[name] for name in columns)] for key, count in sorted(result.asked.items())]
 
 
@@ -532,6 +560,41 @@ def framework_rows(result: FindingsResult) -> list[list[object]]:
     return [[*key, count["files"], *(count[level] for level in LEVELS)] for key, count in sorted(table.items())]
 
 
+def official(result: FindingsResult) -> dict[str, list[dict[str, Any]]]:
+    """Framework → the rows of its official examples."""
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in OFFICIAL}
+    for row in result.rows:
+        if row["repo"].startswith(OFFICIAL.get(row["framework"], ("-",))):
+            rows[row["framework"]].append(row)
+    return rows
+
+
+OFFICIAL_COLUMNS = ("framework", "official examples", *(f"{level}s" for level in LEVELS), "warnings per example")
+OFTEN_COLUMNS = ("framework", "severity", "rule", "examples", "share")
+
+
+def official_rows(result: FindingsResult) -> list[list[object]]:
+    table: list[list[object]] = []
+    for framework, rows in official(result).items():
+        counts = Counter(finding["severity"] for row in rows for finding in row["findings"])
+        share = f"{counts['warning'] / len(rows):.2f}" if rows else "-"
+        table.append([framework, len(rows), *(counts[level] for level in LEVELS), share])
+    return table
+
+
+def often_rows(result: FindingsResult) -> list[list[object]]:
+    """Rules that fire on more than OFTEN of a framework's official examples."""
+    table: list[list[object]] = []
+    for framework, rows in official(result).items():
+        fired = Counter(key for row in rows for key in {(f["severity"], f["rule"]) for f in row["findings"]})
+        table += [
+            [framework, severity, rule, count, f"{count / len(rows):.1%}"]
+            for (severity, rule), count in fired.most_common()
+            if count > OFTEN * len(rows)
+        ]
+    return table
+
+
 def told(row: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
     line = (finding.get("setting") or {}).get("line") or 0
     return f"{row['name']}:{line} {finding['rule']}: {finding['message']}"
@@ -544,6 +607,10 @@ def print_findings(result: FindingsResult, limit: int) -> None:
     print_table(["kind", "framework", "files", *LEVELS], framework_rows(result))
     print("\nfindings by rule")
     print_table(["severity", "rule", "findings", "files"], rule_rows(result))
+    print("\nofficial examples")
+    print_table(OFFICIAL_COLUMNS, official_rows(result))
+    print(f"\nrules that fire on more than {OFTEN:.0%} of a framework's official examples")
+    print_table(OFTEN_COLUMNS, often_rows(result))
     errors = [told(row, finding) for row, finding in result.findings() if finding["severity"] == "error"]
     print_list("errors, to be read by hand", errors, limit)
 
@@ -681,12 +748,15 @@ def write_docs(
         crashes, refused = len(reader.failures.crashed), len(reader.failures.refused)
         parts.append(f"\nShell files read: {reader.files}; crashes: {crashes}; refused with one line: {refused}.")
         parts.append(ASKED_HEAD)
-        parts.append(markdown(["kind", "setting", "stated", "recovered", "literal"], asked_rows(reader)))
+        parts.append(markdown(ASKED_COLUMNS, asked_rows(reader)))
     if findings is not None:
         crashes, refused = len(findings.failures.crashed), len(findings.failures.refused)
         parts.append(FINDINGS_HEAD)
         parts.append(f"Files validated: {len(findings.rows)}; crashes: {crashes}; refused with one line: {refused}.\n")
         parts.append(markdown(["severity", "rule", "findings", "files"], rule_rows(findings)))
+        parts.append("\n### Official examples\n\n" + markdown(OFFICIAL_COLUMNS, official_rows(findings)))
+        parts.append(f"\nRules that fire on more than {OFTEN:.0%} of them:\n")
+        parts.append(markdown(OFTEN_COLUMNS, often_rows(findings)))
         parts.append(FAULTS_HEAD)
         parts.append(markdown(["place", "fault", "answer"], fault_rows(faults)))
     (DOCS / "corpus.md").write_text("\n".join(parts) + "\n", encoding="utf-8")
@@ -717,13 +787,14 @@ there `exit`, `set -e`, `set -u` and missing files are passed over, so it says l
 ASKED_HEAD = """
 ## Settings that users ask about first
 
-Scripts whose text states the setting, those in which the reader recovers it, and those with a literal value.
+Scripts whose text states the setting, those in which the reader recovers it, and those with a literal value. *Lost in
+bash too*: scripts that name it, but in bash no launch gets it (a broken continuation, a branch not taken).
 """
 FINDINGS_HEAD = """
 ## Findings
 
-Every listed file validated on its own. A finding in a published example is either a fault of the example or a false
-alarm; errors are read by hand.
+Every listed file validated on its own, with the versions that its snapshot states. A finding in a published example is
+either a fault of the example or a false alarm; [false-alarms.md](false-alarms.md) says which, one by one.
 """
 FAULTS_HEAD = """
 ## Confirmed faults of published examples
