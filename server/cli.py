@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"grpo-guard {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     _add_validate(verbs)
+    _add_diagnose(verbs)
     _add_rules(verbs)
     _add_lookups(verbs)
     _add_serve(verbs)
@@ -107,6 +108,34 @@ def _add_validate(verbs: Any) -> None:
     verb.set_defaults(run=_validate)
 
 
+def _add_diagnose(verbs: Any) -> None:
+    verb = verbs.add_parser(
+        "diagnose",
+        help="ranked causes of a failed run, from words, logs and config",
+        description=(
+            "Ranked causes of what went wrong in a run, with evidence for and against, a cheap check, the fix and the "
+            "known bug, from words, logs, config and versions; any of these will do."
+        ),
+        allow_abbrev=False,
+    )
+    verb.add_argument("--symptoms", default="", metavar="TEXT", help="what you see, in words")
+    verb.add_argument("--log", action="append", default=[], metavar="FILE", help="log, or - for standard input")
+    verb.add_argument("--config", type=Path, metavar="FILE", help="launch script, config, or a piece of one")
+    verb.add_argument("--framework", default="", metavar="NAME")
+    verb.add_argument(
+        "--version",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="installed version or other fact, e.g. verl=0.8.0, gpu=4090; repeatable",
+    )
+    verb.add_argument("--focus", choices=_FOCUS, default="all", help="only causes of one topic")
+    verb.add_argument("--limit", type=_positive, metavar="N", help="most hypotheses")
+    verb.add_argument("--html", type=Path, metavar="FILE", help="also write one page with evidence and plots")
+    verb.add_argument("--format", choices=("text", "json"), default="text")
+    verb.set_defaults(run=_diagnose, requirements=None)
+
+
 def _add_rules(verbs: Any) -> None:
     verb = verbs.add_parser(
         "rules",
@@ -147,6 +176,8 @@ def _add_lookups(verbs: Any) -> None:
     verb = add("explain", "What stands behind a rule, bug or pattern; without an id the seeds' 36 rules", _explain)
     verb.add_argument("id", nargs="?", default="", metavar="ID", help="rule, bug, pattern, symptom, or D01 to N17")
     verb.add_argument("--view", choices=("theory", "bug", "decision", "cross"), default="")
+    verb = add("proof", "A derivation and its numeric check, run now; without words the list", _proof)
+    verb.add_argument("query", nargs="*", metavar="QUERY", help="words, a proof, rule or bug, or D01 to N17")
     verb = add("skill", "Which skill fits the words", _skill, detail=False)
     verb.add_argument("query", nargs="+", metavar="WORDS")
     verb = add("read", "Read a note; without a name the list of notes", _read)
@@ -208,6 +239,34 @@ def _validate(options: argparse.Namespace) -> int:
     limit = SEVERITIES.index(options.fail_on) if options.fail_on in SEVERITIES else -1
     failed = any(SEVERITIES.index(finding.severity) <= limit for finding in report.findings)
     return EXIT_FINDINGS if failed else EXIT_OK
+
+
+def _diagnose(options: argparse.Namespace) -> int:
+    from .configs.files import read_text
+    from .diagnosis.diagnose import diagnose
+    from .model import clean, plain
+
+    logs = [_piped_log() if name == "-" else Path(name) for name in options.log]
+    config = read_text(options.config) if options.config is not None else ""
+    answer = diagnose(
+        options.symptoms, logs, config, options.framework, _versions(options), options.focus, options.limit
+    )
+    if options.format == "json":
+        import json
+
+        print(json.dumps(plain(answer), ensure_ascii=False, indent=2))
+    else:
+        from .render.diagnosis import render_diagnosis
+
+        print(clean(render_diagnosis(answer)))
+    return EXIT_OK
+
+
+def _piped_log() -> str:
+    """Standard input as text, up to the size of a log that is kept in memory."""
+    from .limits import MAX_PIPED_LOG_BYTES
+
+    return sys.stdin.buffer.read(MAX_PIPED_LOG_BYTES).decode("utf-8", "replace")
 
 
 def _print_report(report: Any, options: argparse.Namespace) -> None:
@@ -329,6 +388,12 @@ def _explain(options: argparse.Namespace, detail: str) -> Any:
     from .lookup.explain import explain
 
     return explain(options.id, options.view, detail=detail)
+
+
+def _proof(options: argparse.Namespace, detail: str) -> Any:
+    from .proofs.answer import proof
+
+    return proof(" ".join(options.query), detail)
 
 
 def _skill(options: argparse.Namespace, detail: str) -> Any:

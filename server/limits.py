@@ -13,6 +13,9 @@ MAX_SHELL_LOOP = 1_000  # iterations of one loop
 MAX_SHELL_VALUE_CHARS = 100_000  # length of one variable's value
 MAX_LAUNCHES = 50  # launches reported for one script
 
+# Logs
+MAX_PIPED_LOG_BYTES = 50_000_000  # of a log on standard input; a larger one comes as a file, which is streamed
+
 # Answers
 MAX_SUGGESTIONS = 3  # did-you-mean proposals per unknown key
 

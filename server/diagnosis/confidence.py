@@ -1,0 +1,17 @@
+"""From scores to confidence: how often a hypothesis with such a lead was right (benchmarks/diagnosis)."""
+
+from __future__ import annotations
+
+import math
+
+from . import index
+from .ranking import Ranked
+
+
+def confidences(ranked: Ranked) -> dict[str, float]:
+    """Per pattern a probability: a softmax of the scores, whose temperature was fitted on labelled cases."""
+    sharpness = float(index.data()["knobs"]["sharpness"])
+    top = ranked.candidates[0].score
+    raised = {row.pattern: math.exp(sharpness * (row.score - top)) for row in ranked.candidates}
+    whole = sum(raised.values())
+    return {pattern: value / whole for pattern, value in raised.items()}

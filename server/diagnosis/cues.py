@@ -1,0 +1,46 @@
+"""Cues: readable rules of the kind "out of memory, at the wake-up: the handover" (knowledge/diagnosis.yaml).
+
+A sign is something that a text may say, in several ways and two languages. A cue names the signs that must stand
+there together, those that must not, the pattern that it speaks for (or against, with a negative weight), and why.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from . import index
+from .evidence import Evidence
+
+_MOST_CHARS = 40_000  # of text that signs are looked for in
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A rule that applies to the text."""
+
+    pattern: str
+    weight: float
+    why: str
+
+
+def cues_in(evidence: Evidence) -> list[Cue]:
+    """The cues that the words, log lines and settings give, in the order of the file."""
+    seen = signs_in("\n".join([evidence.words, *evidence.lines, evidence.config, *evidence.facts]))
+    found = []
+    for row in index.data()["cues"]:
+        if seen.issuperset(row["when"]) and seen.isdisjoint(row.get("unless", ())):
+            found += [Cue(pattern, weight, row["why"]) for pattern, weight in row["for"].items()]
+    return found
+
+
+def signs_in(text: str) -> frozenset[str]:
+    """Names of the signs that a text shows."""
+    text = text[:_MOST_CHARS]
+    return frozenset(name for name, expression in _signs().items() if expression.search(text))
+
+
+@lru_cache(maxsize=1)
+def _signs() -> dict[str, re.Pattern[str]]:
+    return {name: re.compile("|".join(ways), re.IGNORECASE) for name, ways in index.data()["signs"].items()}
