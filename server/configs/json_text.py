@@ -193,7 +193,7 @@ class _Scanner:
             self._not_strict(f"the number `{printable(word, 40)}`", start)
             digits = word.replace("_", "")
             return int(digits) if digits.lstrip("+-").isdigit() else float(digits)
-        self._not_strict(f"the placeholder `{printable(word, 60)}`", start)
+        self._not_strict(f"the placeholder `{printable(word, 60)}`", start, kind="placeholder")
         return Unresolved(printable(word), (printable(word.strip("${}<> "), 60) or printable(word),))
 
     # -- blanks and comments ---------------------------------------------------------------------------------------
@@ -234,9 +234,10 @@ class _Scanner:
         if self.at - start <= 400 and "\n" not in (text := self.text[start : self.at]):
             node.text = printable(text)
 
-    def _not_strict(self, what: str, position: int) -> None:
-        if what not in self.seen and len(self.seen) < _MAX_LINTS:
-            self.seen.add(what)
+    def _not_strict(self, what: str, position: int, kind: str = "") -> None:
+        """Tell it once: a template of twenty placeholders is one fault."""
+        if (kind or what) not in self.seen and len(self.seen) < _MAX_LINTS:
+            self.seen.add(kind or what)
             line = self._line(position)
             message = f"not strict JSON ({what}): json.load (DeepSpeed, transformers, accelerate) refuses the file"
             self.document.lints.append(Lint("json-not-strict", message, self.path, line, fix="write strict JSON"))

@@ -88,6 +88,11 @@ def test_what_json_load_would_refuse_is_read_and_reported(text, data, what):
         json.loads(text)
 
 
+def test_a_template_of_many_placeholders_is_one_fault():
+    lints = read_json('{"a": GB_SIZE,\n "b": MB_SIZE,\n "c": [SEED, SEED]}', "template.json").lints
+    assert [(lint.rule, lint.line) for lint in lints] == [("json-not-strict", 1)]
+
+
 def test_numbers():
     data = read_json('{"a": 2e8, "b": 1E400, "c": NaN, "d": -Infinity, "e": 123456789012345678901234567890}', "x").data
     assert (data["a"], data["b"], data["d"], data["e"]) == (2e8, math.inf, -math.inf, 123456789012345678901234567890)
