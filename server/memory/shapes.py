@@ -28,7 +28,7 @@ class Experts:
 
 @dataclass(frozen=True, slots=True)
 class LatentAttention:
-    """MLA: what is cached per token and layer is `kv_rank` + `rope_dim` numbers. q_rank 0: the query is projected directly."""
+    """MLA: `kv_rank` + `rope_dim` numbers are cached per token and layer. q_rank 0: the query is projected directly."""
 
     q_rank: int
     kv_rank: int
@@ -185,15 +185,15 @@ class Shape:
 
     def layer_activation_bytes(self) -> int:
         """Bytes per token that one layer keeps for its backward pass: 16-bit numbers, attention without the matrix of
-        scores. 8h for the norms and residuals, 6q + 4k around attention, 8I in a gated MLP; a MoE layer keeps the
-        chosen experts' and two copies of what is dispatched."""
-        width = self.intermediate
-        dispatched = 0
+        scores. RMSNorm keeps its input in fp32 and its output: 12h for the two of a layer; 4q + 4k around attention;
+        8I in a gated MLP. A MoE layer keeps the chosen experts' and two copies of what it dispatches."""
+        width, dispatched = self.intermediate, 0
         if self.experts and self.experts.layers * 2 > self.layers:
             width = self.experts.top_k * self.experts.intermediate + self.experts.shared
             dispatched = 4 * self.experts.top_k * self.hidden
-        per_width = 8 if self.gated_mlp else 6
-        return 8 * self.hidden + 6 * self.query + 4 * self.keys + per_width * width + dispatched
+        norms, per_width = (12, 8) if self.gated_mlp else (8, 4)
+        attention = (8 if self.qk_norm else 4) * (self.query + self.keys)
+        return norms * self.hidden + attention + per_width * width + dispatched
 
 
 def _delta_net(hidden: int, linear: LinearAttention) -> Iterator[tuple[int, int]]:

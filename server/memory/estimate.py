@@ -1,0 +1,258 @@
+"""estimate_memory: from a run, or a model and settings, to its memory per phase."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..configs.adapters.common import Options
+from ..configs.assembly import Follower, build_runs, project_folder
+from ..configs.files import read_text
+from ..configs.reading import Reading, read_pasted, read_path
+from ..configs.run_config import RunConfig
+from ..configs.values import InputError
+from ..limits import MAX_INCLUDES
+from ..store.index import index
+from . import fit, phases, shapes, terms
+from .cards import card
+from .from_run import plan_of
+from .plan import Plan
+from .shapes import Shape
+
+DEFAULT_GPU = "rtx-4090"
+
+
+def estimate(
+    *,
+    config: str = "",
+    paths: Sequence[Path] = (),
+    root: Path | None = None,
+    model: str = "",
+    gpu: str = "",
+    settings: Mapping[str, Any] | None = None,
+    framework: str = "",
+) -> dict[str, Any]:
+    """The estimate of one run as JSON types: phases with their terms, the peak, and what would make it fit.
+
+    config or paths: a run in any syntax that validate reads; without them a run of `framework` (default verl) with its
+    defaults and `settings`. model: a name that knowledge/models has, or the text or path of a config.json; it wins over
+    the run's own. Raises InputError: unreadable, unknown, or sizes that no run can have.
+    """
+    plan, notes = plan_for(
+        config=config, paths=paths, root=root, model=model, gpu=gpu, settings=settings, framework=framework
+    )
+    return to_data(plan, notes)
+
+
+def plan_for(
+    *,
+    config: str = "",
+    paths: Sequence[Path] = (),
+    root: Path | None = None,
+    model: str = "",
+    gpu: str = "",
+    settings: Mapping[str, Any] | None = None,
+    framework: str = "",
+) -> tuple[Plan, list[str]]:
+    """The plan behind an estimate, and what is to be said about how it was read."""
+    stated = _settings(settings or {})
+    framework = str(stated.pop("framework", framework)).lower()
+    gpu = str(stated.pop("gpu", "") or gpu)
+    model = str(stated.pop("model", "") or model)
+    options = Options(settings=stated, gpu=gpu)
+    if config.strip() or paths:
+        run, notes = _read(config, paths, root, options, framework)
+    else:
+        run, notes = _defaults(model, options, framework)
+    shape = _shape(model or run.value("model"), run)
+    named = gpu or run.value("gpu") or ""
+    if not named:
+        notes.append(f"no GPU named: {DEFAULT_GPU}")
+    return plan_of(run, shape, card(str(named or DEFAULT_GPU))), notes
+
+
+def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The caller's fields, known ones only."""
+    known = index()["fields"]
+    for name in settings:
+        if name not in known and name != "framework":
+            raise InputError(
+                f"--set {str(name)[:60]}: no such field{_near(str(name), known)}; `grpo-guard rules --fields` lists them"
+            )
+    return dict(settings)
+
+
+def _near(name: str, known: Mapping[str, Any]) -> str:
+    from rapidfuzz import process
+
+    match = process.extractOne(name, list(known), score_cutoff=60)
+    return f" (did you mean {match[0]}?)" if match else ""
+
+
+def _read(
+    config: str, paths: Sequence[Path], root: Path | None, options: Options, framework: str
+) -> tuple[RunConfig, list[str]]:
+    if config.strip():
+        runs = build_runs(read_pasted(config), options, framework)
+        return runs[0], [] if len(runs) == 1 else [f"{len(runs)} launches were read; the estimate is of the first"]
+    project = project_folder(paths[0])
+    if root is not None and not project.is_relative_to(root.resolve()):
+        project = root.resolve()
+    options.root = project
+    options.load = Follower(project, {str(path): path.resolve() for path in paths}, MAX_INCLUDES).load
+    reading = Reading()
+    for path in paths:
+        reading.add(read_path(path, project))
+    runs = build_runs(reading, options, framework)
+    return runs[0], [] if len(runs) == 1 else [f"{len(runs)} launches were read; the estimate is of the first"]
+
+
+# A launch on one GPU that says nothing but its framework, so that the framework's own defaults hold
+_BARE = {
+    "verl": (
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo trainer.n_gpus_per_node=1 trainer.nnodes=1 "
+        "actor_rollout_ref.rollout.tensor_model_parallel_size=1"
+    ),
+    "trl": "trl grpo --use_vllm true --vllm_mode colocate",
+    "openrlhf": (
+        "python3 -m openrlhf.cli.train_ppo_ray --algo.advantage.estimator group_norm --actor.num_nodes 1 "
+        "--actor.num_gpus_per_node 1 --train.colocate_all"
+    ),
+}
+
+
+def _defaults(model: str, options: Options, framework: str) -> tuple[RunConfig, list[str]]:
+    if not model:
+        raise InputError("give a config, or the name of a model (--model Qwen2.5-7B-Instruct)")
+    name = framework or "verl"
+    if name not in _BARE:
+        raise InputError(f"no defaults for {name[:40]!r}: give a config, or one of the frameworks {', '.join(_BARE)}")
+    options.settings.setdefault("model", model if shapes.known_shape(model) else "model")
+    if "lora_rank" in options.settings and name == "trl":
+        options.settings.setdefault("lora_alpha", options.settings["lora_rank"])
+    run = build_runs(read_pasted(_BARE[name]), options, name)[0]
+    return run, [f"no config: {name} on one GPU with its defaults, but for what was set"]
+
+
+def _shape(model: Any, run: RunConfig) -> Shape:
+    if not isinstance(model, str) or not model.strip():
+        raise InputError(f"the run's {run.key_of('model')} is not known: name the model (--model Qwen2.5-7B-Instruct)")
+    text = model.strip()
+    if text.startswith("{"):
+        return shapes.parse_config_json(text, "config.json")
+    if found := shapes.known_shape(text):
+        return found
+    if text.endswith(".json"):
+        return shapes.parse_config_json(read_text(Path(text)), text)
+    near = ", ".join(shapes.nearest_models(text))
+    raise InputError(f"unknown model {text[-80:]!r}; nearest known: {near}; or give its config.json as the model")
+
+
+# The answer -----------------------------------------------------------------------------------------------------------
+
+
+def to_data(plan: Plan, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """A plan's estimate as JSON types."""
+    found = phases.phases(plan)
+    top = max(found, key=lambda phase: phase.gib)
+    failing = [phase.name for phase in found if fit.problem(phase, plan.card)]
+    return {
+        "model": _model(plan),
+        "gpu": _gpu(plan),
+        "framework": plan.framework,
+        "phases": [_phase(phase, plan) for phase in found],
+        "peak_gib": round(top.gib, 2),
+        "peak_phase": top.name,
+        "error_band": {"low": round(top.gib - top.error_gib, 2), "high": round(top.gib + top.error_gib, 2)},
+        "fits": not failing,
+        "failing": failing,
+        "rollout": _cache(plan),
+        "host": [_host(*row) for row in phases.host_gib(plan)],
+        "smallest_changes": [_proposal(proposal) for proposal in fit.smallest_changes(plan)],
+        "assumptions": [*plan.assumptions],
+        "notes": [*notes, *_warnings(plan, top)],
+    }
+
+
+def _gpu(plan: Plan) -> dict[str, Any]:
+    card = plan.card
+    usable = round(card.visible_gib, 2)
+    return {"id": card.id, "title": card.title, "memory_gib": card.memory_gib, "usable_gib": usable,
+            "count": plan.trainer.world}  # fmt: skip
+
+
+def _host(name: str, gib: float, formula: str) -> dict[str, Any]:
+    return {"name": name, "gib": round(gib, 2), "formula": formula}
+
+
+def _model(plan: Plan) -> dict[str, Any]:
+    shape = plan.shape
+    row = {"name": shape.name, "parameters": shape.parameters(), "kv_bytes_per_token": shape.kv_bytes_per_token()}
+    if shape.experts:
+        row["active_parameters"] = shape.active_parameters()
+    if plan.trainer.lora_rank:
+        row["lora_parameters"] = shape.lora_parameters(plan.trainer.lora_rank, plan.trainer.lora_targets)
+    return row
+
+
+def _phase(phase: phases.Phase, plan: Plan) -> dict[str, Any]:
+    why = fit.problem(phase, plan.card)
+    row: dict[str, Any] = {
+        "name": phase.name,
+        "terms": [
+            {
+                "name": term.name,
+                "gib": round(term.gib, 3),
+                "formula": term.formula,
+                "source": term.source,
+                "error": term.error,
+            }
+            for term in sorted(phase.terms, key=lambda term: -term.size)
+        ],
+        "total_gib": round(phase.gib, 2),
+        "fits": not why,
+    }
+    if why:
+        row["why"] = why
+    if phase.note:
+        row["note"] = phase.note
+    return row
+
+
+def _cache(plan: Plan) -> dict[str, Any]:
+    """Room for keys and values in the engine's share."""
+    engine = plan.rollout
+    if engine.engine not in ("vllm", "sglang", "shared"):
+        return {}
+    room = terms.kv_pool(plan)
+    tokens = max(0, int(room / terms.kv_bytes_per_token(plan)))
+    return {
+        "kv_gib": round(max(0.0, room) / terms.GIB, 2),
+        "kv_tokens": tokens,
+        "sequences_at_once": tokens // engine.sequence,
+        "sequences_asked": engine.sequences,
+    }
+
+
+def _proposal(proposal: fit.Proposal) -> dict[str, Any]:
+    return {
+        "changes": proposal.changes,
+        "edits": proposal.edits,
+        "peak_gib": round(proposal.peak_gib, 2),
+        "peak_phase": proposal.peak_phase,
+    }
+
+
+def _warnings(plan: Plan, top: phases.Phase) -> list[str]:
+    said = []
+    margin = plan.card.visible_gib - top.gib
+    if 0 <= margin < top.error_gib:
+        said.append(
+            f"it fits by {margin:.1f} GiB, which is less than the error of the estimate ({top.error_gib:.1f} GiB)"
+        )
+    if plan.shape.experts:
+        said.append("all experts must be resident, whatever the number of active parameters")
+    if plan.trainer.fsdp and plan.trainer.weights_leave:
+        said.append("param_offload moves the weights back to the GPU for log-prob, update and weight sync")
+    return said

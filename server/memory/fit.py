@@ -1,0 +1,371 @@
+"""Whether a plan fits its card, and the smallest changes that make it fit: every one is computed, none is guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+from . import shapes, terms
+from .cards import Card, cards
+from .phases import Phase, phases
+from .plan import Plan
+from .shapes import Shape
+from .terms import GIB
+
+_MOST_TOGETHER = 4  # changes proposed as one set
+_WORLDS = (2, 4, 8, 16, 32, 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a plan. `cost` orders them: what costs speed before what changes the training itself."""
+
+    name: str
+    cost: int
+    apply: Callable[[Plan], Plan]
+    edits: Callable[[Plan], list[dict[str, Any]]]
+    text: Callable[[Plan], str]
+    relax: Callable[[Plan], Iterator[Plan]] | None = None  # weaker forms, the weakest first
+
+
+@dataclass(slots=True)
+class Proposal:
+    """Changes that together make the run fit, with the peak that they leave."""
+
+    changes: list[str]
+    edits: list[dict[str, Any]] = field(default_factory=list)
+    peak_gib: float = 0.0
+    peak_phase: str = ""
+
+
+def problem(phase: Phase, card: Card) -> str:
+    """Why a phase fails on a card, "" when it does not."""
+    if phase.blocked:
+        return phase.blocked
+    over = phase.gib - card.visible_gib
+    return f"{phase.gib:.1f} GiB of {card.visible_gib:.1f} GiB" if over > 0 else ""
+
+
+def fits(plan: Plan) -> bool:
+    """Whether every phase fits."""
+    return not any(problem(phase, plan.card) for phase in phases(plan))
+
+
+def peak(plan: Plan) -> Phase:
+    return max(phases(plan), key=lambda phase: phase.gib)
+
+
+def smallest_changes(plan: Plan) -> list[Proposal]:
+    """Up to three sets of changes, the smallest and cheapest first; then more GPUs, fewer parameters, a larger card.
+
+    When nothing that is computed here makes it fit, the one entry says what is left after everything was changed.
+    """
+    if fits(plan):
+        return []
+    found = [*_sets(plan), *_more_gpus(plan), *_smaller_model(plan), *_larger_card(plan)]
+    return found or [_closest(plan)]
+
+
+def _sets(plan: Plan) -> list[Proposal]:
+    available = [change for change in _changes(plan) if change.apply(plan) != plan]
+    fitting: list[tuple[Change, ...]] = []
+    for size in range(1, min(_MOST_TOGETHER, len(available)) + 1):
+        tried = sorted(combinations(available, size), key=lambda chosen: sum(change.cost for change in chosen))
+        for chosen in tried:
+            if any(set(smaller) <= set(chosen) for smaller in fitting):
+                continue
+            if fits(_applied(plan, chosen)):
+                fitting.append(chosen)
+            if len(fitting) == 3:
+                break
+        if len(fitting) == 3 or (fitting and size >= 2):
+            break
+    fitting.sort(key=lambda chosen: (sum(change.cost for change in chosen), len(chosen)))
+    return [_proposal(plan, chosen) for chosen in fitting[:3]]
+
+
+def _closest(plan: Plan) -> Proposal:
+    """All changes together, which is still too much."""
+    everything = _changes(plan)
+    final = _applied(plan, everything)
+    for change in everything:  # some changes make room for others only in this order
+        final = change.apply(final)
+    proposal = _simple("nothing computed here makes it fit: all of these together still leave this peak", final)
+    proposal.changes += [change.text(final) for change in everything if change.apply(plan) != plan]
+    return proposal
+
+
+def _applied(plan: Plan, chosen: Sequence[Change]) -> Plan:
+    for change in chosen:
+        plan = change.apply(plan)
+    return plan
+
+
+def _proposal(plan: Plan, chosen: Sequence[Change]) -> Proposal:
+    """The set in its weakest form that still fits."""
+    final = _applied(plan, chosen)
+    for change in chosen:
+        if change.relax is not None:
+            weaker = (_merged(final, step, change) for step in change.relax(plan))
+            final = next((candidate for candidate in weaker if fits(candidate)), final)
+    top = peak(final)
+    edits = [edit for change in chosen for edit in change.edits(final)]
+    return Proposal([change.text(final) for change in chosen], edits, top.gib, top.name)
+
+
+def _merged(final: Plan, step: Plan, change: Change) -> Plan:
+    """`final` with the part that `change` varies taken from `step`."""
+    if change.name == "share":
+        return replace(final, rollout=replace(final.rollout, utilization=step.rollout.utilization))
+    names = ("update_tokens", "update_logits", "logprob_tokens", "logprob_logits")
+    return replace(final, trainer=replace(final.trainer, **{name: getattr(step.trainer, name) for name in names}))
+
+
+# The single changes ---------------------------------------------------------------------------------------------------
+
+
+def _changes(plan: Plan) -> list[Change]:
+    trainer, engine = plan.trainer, plan.rollout
+    found = [_micro_batch(plan), _share(plan)]
+    if not trainer.checkpointing:
+        found.append(_switch(plan, "gradient checkpointing", 1, "gradient_checkpointing", True, checkpointing=True))
+    if not trainer.fused_logits and plan.framework in ("verl", "trl"):
+        key = "use_fused_kernels" if plan.framework == "verl" else "use_liger_loss"
+        found.append(_switch(plan, "a fused loss, which never holds all logits", 2, key, True, fused_logits=True))
+    if engine.engine in ("vllm", "sglang") and not engine.elsewhere and engine.sleep_level == 0:
+        key = "free_cache_engine" if plan.framework in ("verl", "rllm", "easyr1") else "sleep_mode"
+        found.append(_sleep(plan, key))
+    found += _offloads(plan)
+    if trainer.weight_bytes > 2 and not trainer.four_bit:
+        found.append(_half(plan))
+    if not trainer.lora_rank:
+        found.append(_lora(plan))
+    if trainer.reference == "copy":
+        found.append(_switch(plan, "no reference model (KL coefficient 0)", 5, "kl_coef", 0.0, reference="none"))
+    return found
+
+
+def _switch(plan: Plan, text: str, cost: int, key: str, value: Any, **parts: Any) -> Change:
+    def apply(plan: Plan) -> Plan:
+        return replace(plan, trainer=replace(plan.trainer, **parts))
+
+    return Change(text, cost, apply, lambda final: [_edit(final, key, value)], lambda final: text)
+
+
+def _edit(plan: Plan, name: str, value: Any) -> dict[str, Any]:
+    return {"key": plan.keys.get(name, name), "value": value}
+
+
+def _micro_batch(plan: Plan) -> Change:
+    """Tokens of a micro-batch, down to one sequence."""
+    trainer, sequence = plan.trainer, plan.rollout.sequence
+    least = min(sequence, trainer.update_tokens)
+
+    def at(tokens: int, plan: Plan) -> Plan:
+        own = plan.trainer
+        share = own.update_logits / own.update_tokens
+        other = min(own.logprob_tokens, tokens)
+        return replace(
+            plan,
+            trainer=replace(
+                own,
+                update_tokens=tokens,
+                update_logits=int(tokens * share),
+                logprob_tokens=other,
+                logprob_logits=int(other * own.logprob_logits / own.logprob_tokens),
+            ),
+        )
+
+    def relax(start: Plan) -> Iterator[Plan]:
+        count = start.trainer.update_tokens // least
+        yield from (at(least * steps, start) for steps in range(count, 1, -1))
+
+    def edits(final: Plan) -> list[dict[str, Any]]:
+        tokens = final.trainer.update_tokens
+        if plan.keys.get("max_token_len_per_gpu") and plan.framework == "verl" and trainer.update_tokens % sequence:
+            return [_edit(final, "max_token_len_per_gpu", tokens)]
+        samples = max(1, tokens // sequence)
+        names = ["micro_batch_per_gpu"]
+        if final.trainer.logprob_tokens < trainer.logprob_tokens and plan.framework != "trl":
+            names.append("logprob_micro_batch_per_gpu")
+        return [_edit(final, name, samples) for name in names]
+
+    return Change(
+        "micro-batch",
+        1,
+        lambda start: at(least, start),
+        edits,
+        lambda final: f"micro-batches of {final.trainer.update_tokens:,} tokens",
+        relax,
+    )
+
+
+def _share(plan: Plan) -> Change:
+    """The engine's share of the card: what its weights and one sequence need at least, more where there is room."""
+
+    def at(share: float, start: Plan) -> Plan:
+        return replace(start, rollout=replace(start.rollout, utilization=share))
+
+    least = _least_share(plan)
+
+    def apply(start: Plan) -> Plan:
+        usable = start.rollout.engine in ("vllm", "sglang", "shared") and least <= 0.95
+        return at(least, start) if usable else start
+
+    def relax(start: Plan) -> Iterator[Plan]:
+        steps = round((0.95 - least) / 0.05)
+        yield from (at(round(least + 0.05 * step, 2), start) for step in range(steps, 0, -1))
+
+    return Change(
+        "share",
+        1,
+        apply,
+        lambda final: [_edit(final, "gpu_memory_utilization", final.rollout.utilization)],
+        lambda final: f"a rollout share of {final.rollout.utilization:g}",
+        relax,
+    )
+
+
+def _least_share(plan: Plan) -> float:
+    """In steps of 0.05; room for one sequence and a tenth more."""
+    need = 1.1 * plan.rollout.sequence * terms.kv_bytes_per_token(plan) + terms.engine_working(plan)
+    need += 0 if plan.rollout.engine == "shared" else terms.engine_weights(plan).size
+    steps = need / GIB / plan.card.visible_gib / 0.05
+    return round((int(steps) + 1) * 0.05, 2)
+
+
+def _sleep(plan: Plan, key: str) -> Change:
+    level = 1 if plan.trainer.lora_rank and plan.framework != "trl" else 2
+    text = "a rollout engine that sleeps while the trainer works"
+
+    def apply(start: Plan) -> Plan:
+        keeps = level == 1 and start.rollout.engine == "sglang"
+        return replace(start, rollout=replace(start.rollout, sleep_level=level, keeps_weights=keeps))
+
+    return Change("sleep", 1, apply, lambda final: [_edit(final, key, True)], lambda final: text)
+
+
+def _offloads(plan: Plan) -> list[Change]:
+    trainer, found = plan.trainer, []
+    if plan.framework in ("verl", "rllm", "easyr1") and not trainer.weights_on_host:
+        if not trainer.weights_leave:
+            found.append(
+                _switch(
+                    plan, "trainer weights on the host during the rollout", 2, "offload_param", True, weights_leave=True
+                )
+            )
+        if not trainer.states_leave:
+            text = "optimizer states on the host outside the update"
+            found.append(_switch(plan, text, 2, "offload_optimizer", True, states_leave=True))
+        if trainer.fsdp:
+            text = "FSDP2's CPU offload policy: weights gathered layer by layer, optimizer on the host (slow)"
+            parts = {"weights_on_host": True, "states_on_host": True}
+            policy = _switch(plan, text, 4, "offload_policy", True, **parts)
+            strategy = {"key": plan.keys.get("sharding_backend", "strategy"), "value": "fsdp2"}
+            found.append(replace(policy, edits=lambda final: [strategy, _edit(final, "offload_policy", True)]))
+    elif trainer.bucket_elements and not trainer.states_on_host:  # DeepSpeed's stages 1 and 2
+        found.append(_switch(plan, "optimizer on the host", 3, "offload_optimizer", "cpu", states_on_host=True))
+    return found
+
+
+def _half(plan: Plan) -> Change:
+    """16-bit weights: harmless under a frozen base, lossy where small updates go straight into them."""
+    full = not plan.trainer.lora_rank
+    text = "trainer weights in bfloat16" + (" (small updates are lost in full training)" if full else "")
+    own = plan.trainer
+
+    def apply(start: Plan) -> Plan:
+        trainer = replace(start.trainer, weight_bytes=2.0, autocast_bytes=0, reference_bytes=2.0)
+        if full or own.fsdp:
+            trainer = replace(trainer, adapter_bytes=2.0, gradient_bytes=2.0, moment_bytes=4.0)
+            trainer = replace(trainer, step_buffer_bytes=min(own.step_buffer_bytes, 2.0))
+        return replace(start, trainer=trainer)
+
+    edits = lambda final: [_edit(final, "model_dtype", "bfloat16")]  # noqa: E731
+    return Change("half", 4 if full else 1, apply, edits, lambda final: text)
+
+
+def _lora(plan: Plan) -> Change:
+    """A frozen base with adapters of rank 32 on all linear layers."""
+    own = plan.trainer
+    width = own.weight_bytes if own.fsdp else 4.0
+
+    def apply(start: Plan) -> Plan:
+        trainer = replace(
+            start.trainer,
+            lora_rank=32,
+            adapter_bytes=min(width, start.trainer.weight_bytes) if own.fsdp else width,
+            gradient_bytes=width,
+            moment_bytes=2 * width,
+            master_bytes=0,
+            autocast_bytes=0,
+            reference="adapter off" if own.reference == "copy" else own.reference,
+        )
+        return replace(start, trainer=trainer)
+
+    return Change(
+        "lora",
+        6,
+        apply,
+        lambda final: [_edit(final, "lora_rank", 32)],
+        lambda final: "LoRA of rank 32 in place of full training",
+    )
+
+
+# What money or ambition changes ---------------------------------------------------------------------------------------
+
+
+def _more_gpus(plan: Plan) -> list[Proposal]:
+    """The smallest number of such cards with the weights sharded over all of them."""
+    trainer = plan.trainer
+    if not (trainer.fsdp or trainer.state_shards == trainer.world or plan.framework in ("verl", "openrlhf")):
+        return []
+    for world in (size for size in _WORLDS if size > trainer.world):
+        wider = replace(
+            plan,
+            trainer=replace(
+                trainer,
+                world=world,
+                weight_shards=world if trainer.fsdp else trainer.weight_shards,
+                gradient_shards=world if trainer.fsdp or trainer.gradient_shards > 1 else 1,
+                state_shards=world,
+                reference_shards=world if trainer.fsdp else trainer.reference_shards,
+            ),
+        )
+        if fits(wider):
+            return [_simple(f"{world} such cards instead of {trainer.world}", wider)]
+    return []
+
+
+def _smaller_model(plan: Plan) -> list[Proposal]:
+    """The largest known model of the same family that fits with nothing else changed."""
+    from ..store import memory as store
+
+    family = _family(plan.shape)
+    known = [shapes.of_entry(entry) for entry in store.models().values()]
+    same = [shape for shape in known if _family(shape) == family and shape.parameters() < plan.shape.parameters()]
+    for shape in sorted(same, key=lambda item: -item.parameters()):
+        other = replace(plan, shape=shape)
+        if fits(other):
+            return [_simple(f"{shape.name} instead of {plan.shape.name}", other)]
+    return []
+
+
+def _family(shape: Shape) -> str:
+    return (shape.id or shape.name.lower()).split("-")[0]
+
+
+def _larger_card(plan: Plan) -> list[Proposal]:
+    for larger in cards():
+        other = replace(plan, card=larger)
+        same_kind = larger.vendor == plan.card.vendor
+        if same_kind and larger.memory_gib > plan.card.memory_gib and fits(other):
+            return [_simple(f"{larger.title} instead of {plan.card.title}", other)]
+    return []
+
+
+def _simple(text: str, plan: Plan) -> Proposal:
+    top = peak(plan)
+    return Proposal([text], [], top.gib, top.name)
