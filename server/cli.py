@@ -61,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_diagnose(verbs)
     _add_rules(verbs)
     _add_lookups(verbs)
+    _add_memory(verbs)
     _add_serve(verbs)
     return parser
 
@@ -185,6 +186,29 @@ def _add_lookups(verbs: Any) -> None:
     verb.add_argument("--section", default="", metavar="S", help="one section only")
     verb.add_argument("--search", default="", metavar="WORDS", help="where these words stand")
     verb.add_argument("--framework", default="", metavar="NAME", help="the notes of a framework")
+
+
+def _add_memory(verbs: Any) -> None:
+    verb = verbs.add_parser(
+        "memory",
+        help="GPU memory of a run per phase, and what makes it fit",
+        description=(
+            "Estimate the GPU memory of a run in each phase, from its script or config, or from a model's name and "
+            "settings alone. Says which phase fails and the smallest changes that make it fit. Nothing is executed."
+        ),
+        epilog="example: grpo-guard memory --model Qwen3-4B --gpu 4090 --set framework=trl --set lora_rank=32",
+        allow_abbrev=False,
+    )
+    verb.add_argument("targets", nargs="*", metavar="TARGET", help="file of the run, or - for standard input")
+    verb.add_argument("--model", default="", metavar="NAME|FILE", help="the model, or its config.json")
+    verb.add_argument("--gpu", default="", metavar="NAME", help="GPU model, e.g. H100 (default: RTX 4090)")
+    verb.add_argument("--framework", default="", metavar="NAME", help="do not detect it; without a TARGET: verl")
+    verb.add_argument(
+        "--set", action="append", default=[], metavar="FIELD=VALUE", help="state a canonical field; repeatable"
+    )
+    verb.add_argument("--detail", choices=("brief", "normal", "full"), help="how much (json: full, else normal)")
+    verb.add_argument("--format", choices=("text", "json"), default="text")
+    verb.set_defaults(run=_memory)
 
 
 def _positive(text: str) -> int:
@@ -408,6 +432,54 @@ def _read(options: argparse.Namespace, _: str) -> Any:
     return read_reference(
         options.name, options.section, options.search, options.framework, detail=options.detail or "full"
     )
+
+
+def _memory(options: argparse.Namespace) -> int:
+    from .memory.estimate import estimate, shortened
+
+    targets: list[str] = options.targets
+    if "-" in targets and targets != ["-"]:
+        raise InputError("- (standard input) cannot be combined with files")
+    piped = targets == ["-"]
+    data = estimate(
+        config=_standard_input() if piped else "",
+        paths=[] if piped else [Path(target) for target in targets],
+        model=_model(options.model),
+        gpu=options.gpu,
+        framework=options.framework,
+        settings=_fields(options.set),
+    )
+    as_json = options.format == "json"
+    data = shortened(data, options.detail or ("full" if as_json else "normal"))
+    if as_json:
+        import json
+
+        from .model import plain
+
+        print(json.dumps(plain(data), ensure_ascii=False, indent=2))
+    else:
+        from .model import clean
+        from .render.memory import memory_text
+
+        print(clean(memory_text(data)))
+    return EXIT_OK
+
+
+def _model(name: str) -> str:
+    """The name of a model, or the text of the config.json that it names."""
+    from .configs.files import read_text
+
+    try:
+        place = Path(name, "config.json") if name and Path(name).is_dir() else Path(name)
+        is_file = bool(name) and place.is_file()
+    except (OSError, ValueError):  # longer than a path can be, a NUL character
+        return name
+    if not is_file:
+        return name
+    text = read_text(place)
+    if not text.lstrip().startswith("{"):
+        raise InputError(f"{name}: not a model's config.json; give that file, or the model's name")
+    return text
 
 
 def _serve(options: argparse.Namespace) -> int:

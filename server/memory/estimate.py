@@ -8,7 +8,7 @@ from typing import Any
 
 from ..configs.adapters.common import Options
 from ..configs.assembly import Follower, build_runs, project_folder
-from ..configs.files import read_text
+from ..configs.parts import scalar
 from ..configs.reading import Reading, read_pasted, read_path
 from ..configs.run_config import RunConfig
 from ..configs.values import InputError
@@ -36,8 +36,8 @@ def estimate(
     """The estimate of one run as JSON types: phases with their terms, the peak, and what would make it fit.
 
     config or paths: a run in any syntax that validate reads; without them a run of `framework` (default verl) with its
-    defaults and `settings`. model: a name that knowledge/models has, or the text or path of a config.json; it wins over
-    the run's own. Raises InputError: unreadable, unknown, or sizes that no run can have.
+    defaults and `settings`. model: a name that knowledge/models has, or the text of a config.json; it wins over the
+    run's own, and no file that the run names is read for it. Raises InputError: unreadable, unknown, or sizes that no run can have.
     """
     plan, notes = plan_for(
         config=config, paths=paths, root=root, model=model, gpu=gpu, settings=settings, framework=framework
@@ -80,7 +80,7 @@ def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
             raise InputError(
                 f"--set {str(name)[:60]}: no such field{_near(str(name), known)}; `grpo-guard rules --fields` lists them"
             )
-    return dict(settings)
+    return {str(name): scalar(value) if isinstance(value, str) else value for name, value in settings.items()}
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:
@@ -143,10 +143,37 @@ def _shape(model: Any, run: RunConfig) -> Shape:
         return shapes.parse_config_json(text, "config.json")
     if found := shapes.known_shape(text):
         return found
-    if text.endswith(".json"):
-        return shapes.parse_config_json(read_text(Path(text)), text)
     near = ", ".join(shapes.nearest_models(text))
     raise InputError(f"unknown model {text[-80:]!r}; nearest known: {near}; or give its config.json as the model")
+
+
+def shortened(data: dict[str, Any], detail: str) -> dict[str, Any]:
+    """An estimate with less of its detail: "normal" has the terms of the peak with their formulas, "brief" without, and
+    two proposals; "full" has the terms of every phase with their sources."""
+    if detail == "full":
+        return data
+    brief = detail == "brief"
+    keep = ("name", "gib") if brief else ("name", "gib", "formula")
+    short = dict(data)
+    short["phases"] = [
+        {
+            **{name: value for name, value in phase.items() if name != "terms"},
+            **(
+                {"terms": [{name: term[name] for name in keep} for term in phase["terms"] if term["gib"] >= 0.05]}
+                if phase["name"] == data["peak_phase"]
+                else {}
+            ),
+        }
+        for phase in data["phases"]
+    ]
+    if brief:
+        short["smallest_changes"] = data["smallest_changes"][:2]
+        short["host"] = [{"name": row["name"], "gib": row["gib"]} for row in data["host"]]
+        short["notes"] = [*data["notes"], "detail=full shows every term with formula and source"]
+    return {name: value for name, value in short.items() if value not in ([], {}) or name in _ALWAYS}
+
+
+_ALWAYS = ("phases", "assumptions", "smallest_changes")
 
 
 # The answer -----------------------------------------------------------------------------------------------------------

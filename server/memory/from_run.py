@@ -36,7 +36,7 @@ class Reader:
     def size(self, name: str, otherwise: int | None = None, why: str = "") -> int:
         """A count of at least 1. `otherwise` is used, and told with `why`, when the run does not say."""
         value = self.run.value(name)
-        if value is None or isinstance(value, bool | str):
+        if value is None or isinstance(value, bool) or value == "auto":
             if otherwise is None:
                 raise InputError(f"{self.run.key_of(name)} is not known: state it with --set {name}=N")
             if why:
@@ -273,10 +273,7 @@ def _engine(reader: Reader) -> str:
 
 def _asked(reader: Reader, world: int) -> int:
     """Samples that one engine gets in a step."""
-    run = reader.run
-    prompts, group = run.value("train_batch_prompts"), run.value("group_size")
-    if not isinstance(prompts, int) or not isinstance(group, int) or prompts < 1 or group < 1:
-        return 1
+    prompts, group = reader.size("train_batch_prompts", 1), reader.size("group_size", 1)
     engines = max(1, world // max(1, reader.size("rollout_tensor_parallel", 1)))
     return max(1, prompts * group // engines)
 
