@@ -32,6 +32,7 @@ TABLES = {
     "on_demand": schema.OnDemand,
     "vocabulary": schema.Vocabulary,
 }
+PROOF_HEADINGS = ["Statement", "Assumptions", "Derivation", "Check"]
 _HEADING = re.compile(r"^(#{1,4})\s+(.+?)\s*#*$")
 
 
@@ -39,16 +40,19 @@ def build_lookup() -> dict[str, Any]:
     """All look-up entries. Raises SystemExit naming the file and what is wrong in it."""
     tables = {name: table(name) for name in TABLES}
     words = tables["vocabulary"]
-    vocabulary = Vocabulary(words["concepts"], words["stopwords"], words["decisive"])
+    vocabulary = Vocabulary(
+        words["concepts"], words["stopwords"], words["decisive"], words["overshadowed"], words["contrary"]
+    )
     bugs = {bug["id"]: bug for bug in map(compile_bug, sorted((KNOWLEDGE / "bugs").glob("*/*.yaml")))}
     symptoms, skills = all_symptoms(), rows_of(schema.Skill, KNOWLEDGE / "skills.yaml", "name")
+    proofs = [compile_proof(path) for path in sorted((KNOWLEDGE / "proofs").glob("*.md"))]
     return {
         "bugs": bugs,
         "patterns": rows_of(schema.Pattern, KNOWLEDGE / "patterns.yaml", "id"),
         "symptoms": symptoms,
         "skills": skills,
         "notes": {path_name(path): compile_note(path, bugs) for path in sorted((KNOWLEDGE / "notebook").rglob("*.md"))},
-        "proofs": [compile_proof(path) for path in sorted((KNOWLEDGE / "proofs").glob("*.md"))],
+        "proofs": proofs,
         "tables": tables,
         "phrasebooks": {
             "symptoms": compile_phrasebook(
@@ -59,6 +63,14 @@ def build_lookup() -> dict[str, Any]:
             "skills": compile_phrasebook(
                 {row["name"]: [*row["triggers"], *row.get("more", [])] for row in skills},
                 {row["name"]: [row["title"], row["name"]] for row in skills},
+                vocabulary,
+            ),
+            "proofs": compile_phrasebook(
+                {row["id"]: [row["title"], *row["phrasings"]] for row in proofs},
+                {
+                    row["id"]: [row["id"], row["statement"], *(claim["says"] for claim in row["claims"])]
+                    for row in proofs
+                },
                 vocabulary,
             ),
         },
@@ -130,9 +142,28 @@ def speaks_of(text: str, bug: dict[str, Any]) -> bool:
 
 
 def compile_proof(path: Path) -> dict[str, Any]:
-    head, _ = front_matter(path.read_text(encoding="utf-8"), path)
-    about = [name for part in ("rules", "bugs", "patterns", "seed") for name in head.get(part, ())]
-    return {"id": path.stem, "title": head.get("title", path.stem), "about": about}
+    """Front matter of a proof, its text by heading, and "about": the ids of what it stands behind."""
+    text = path.read_text(encoding="utf-8")
+    raw, start = front_matter(text, path)
+    head = conforms(schema.Proof, raw, path)
+    if head["id"] != path.stem:
+        raise SystemExit(f"{path.relative_to(KNOWLEDGE)}: id {head['id']!r} differs from the file name")
+    blocks = re.split(r"^## (.+)\n", text[start:], flags=re.MULTILINE)
+    said = dict(zip(blocks[1::2], blocks[2::2], strict=True))
+    if list(said) != PROOF_HEADINGS or blocks[0].strip():
+        raise SystemExit(f"{path.relative_to(KNOWLEDGE)}: the headings are {', '.join(PROOF_HEADINGS)}, in this order")
+    return head | {
+        "about": [name for part in ("rules", "bugs", "patterns", "seed") for name in head.get(part, ())],
+        "statement": " ".join(said["Statement"].split()),
+        "assumptions": items(said["Assumptions"], r"- "),
+        "derivation": items(said["Derivation"], r"\d+\. "),
+        "check": " ".join(said["Check"].split()),
+    }
+
+
+def items(text: str, mark: str) -> list[str]:
+    """The items of a Markdown list, each on one line."""
+    return [" ".join(item.split()) for item in re.split(rf"^{mark}", text, flags=re.MULTILINE) if item.strip()]
 
 
 def front_matter(text: str, path: Path) -> tuple[dict[str, Any], int]:

@@ -93,7 +93,8 @@ class Phrasebook:
             pieces += meant
             if sure < 1:
                 doubtful |= dict.fromkeys(self._vocabulary.words(meant[0]), sure)
-        return {word: doubtful.get(word, 1.0) for word in self._vocabulary.words(" ".join(pieces))}
+        words = self._vocabulary.words(" ".join(pieces))
+        return {word: doubtful.get(word, 1.0) for word in words if word in self._weight or not word.isdigit()}
 
     def _match(self, name: str, asked: Mapping[str, float], plain: str, raised: float) -> tuple[Match, float]:
         """The match, and how much its phrasings are spelled like the query, which decides between equal scores."""
@@ -102,17 +103,12 @@ class Phrasebook:
         for text, written, words in self._phrases[name]:
             alike = _spelled_alike(plain, written)
             fit = max(_PHRASE * self._fit(asked, words) + share, _SPELLED * alike)
-            fit *= _CONTRARY if self._contrary(asked, words) else 1.0
+            fit *= _CONTRARY ** self._vocabulary.contradictions(asked, words)
             if (fit, alike) > (best, spelled if phrase else -1.0):
                 best, phrase = fit, text
             spelled = max(spelled, alike)
         exact = spelled == 1.0
         return Match(name, round(1.0 if exact else min(_NOT_EXACT, best + raised), 3), phrase), spelled
-
-    def _contrary(self, asked: Mapping[str, float], words: Collection[str]) -> bool:
-        """Whether both say what happens, and not the same: one a hang, the other an out-of-memory."""
-        happens, said = self._vocabulary.decisive.intersection(asked), self._vocabulary.decisive.intersection(words)
-        return bool(happens and said and not happens & said)
 
     def _fit(self, asked: Mapping[str, float], words: Sequence[str]) -> float:
         """F measure of the shared words' weight over the query's and the phrasing's."""

@@ -107,7 +107,9 @@ def _signed(query: str) -> dict[str, float]:
 @lru_cache(maxsize=1)
 def vocabulary() -> Vocabulary:
     words = store.table("vocabulary")
-    return Vocabulary(words["concepts"], words["stopwords"], words["decisive"])
+    return Vocabulary(
+        words["concepts"], words["stopwords"], words["decisive"], words["overshadowed"], words["contrary"]
+    )
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 MAX_CHARS = 2_000  # of a query; the rest of a pasted log says nothing more
 _PIECE = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]+")
@@ -18,14 +18,22 @@ _SHORTEST_STEM = 4
 
 
 class Vocabulary:
-    """The words of the field: each concept and the ways to write it, words that say nothing, and those that decide."""
+    """The words of the field: each concept and the ways to write it, and what is known of how they go together."""
 
     def __init__(
-        self, concepts: Mapping[str, Sequence[str]], stopwords: Iterable[str], decisive: Iterable[str] = ()
+        self,
+        concepts: Mapping[str, Sequence[str]],
+        stopwords: Iterable[str],
+        decisive: Iterable[str] = (),
+        overshadowed: Mapping[str, Sequence[str]] | None = None,
+        contrary: Iterable[Sequence[str]] = (),
     ) -> None:
         self.decisive = frozenset(decisive)
+        self._contrary = [{word: group for group in line for word in group.split("|")} for line in contrary]
+        self._overshadowed = {word: frozenset(others) for word, others in (overshadowed or {}).items()}
         written = {flat(form): concept for concept, forms in concepts.items() for form in (concept, *forms)}
         self._concept = {form: concept for form, concept in written.items() if form}
+        self._names = frozenset(self._concept.values())
         self._stop = frozenset(map(flat, stopwords))
         longest_first = sorted(self._concept, key=lambda form: (-len(form), form))
         self._forms = re.compile("|".join(_bounded(form) for form in longest_first) or r"(?!)")
@@ -43,13 +51,21 @@ class Vocabulary:
             named = named.replace(filler, " ")
         found: list[str] = []
         for piece in _PIECE.findall(named):
-            if piece in self._concept.values():
+            if piece in self._names:
                 found.append(piece)
             elif _CHINESE.match(piece):
                 found += _pairs(piece)
             elif piece not in self._stop:
                 found.append(stem(piece))
-        return found
+        return [word for word in found if not self._overshadowed.get(word, frozenset()).intersection(found)]
+
+    def contradictions(self, words: Collection[str], others: Collection[str]) -> int:
+        """In how many ways two texts exclude each other: one of a hang, the other of an out-of-memory."""
+        count = 0
+        for line in self._contrary:
+            ours, theirs = ({line[word] for word in side if word in line} for side in (words, others))
+            count += bool(ours and theirs and not ours & theirs)
+        return count
 
 
 def flat(text: str) -> str:

@@ -276,7 +276,7 @@ class Gpu(Sourced):
 
 
 class Experts(Strict):
-    """Mixture of experts: `layers` of the model have `count` experts each, and `shared` is the width of the shared ones."""
+    """Mixture of experts: `layers` of the model have `count` experts each; `shared` is the width of shared ones."""
 
     count: Annotated[int, Field(gt=1)]
     top_k: Annotated[int, Field(gt=0)]
@@ -345,6 +345,22 @@ class NoteHead(Strict):
     last_verified: datetime.date
     sections: list[str] = []
     sources: list[HttpUrl] = []
+
+
+class Proof(Strict):
+    """Front matter of knowledge/proofs/<id>.md. Its check is server/proofs/<id with _>.py; the body has the headings
+    Statement, Assumptions, Derivation, Check."""
+
+    id: Slug
+    title: Short
+    claims: Annotated[list[Claim], Field(min_length=1)]  # the one that people ask about first
+    phrasings: Annotated[list[Annotated[str, Field(min_length=2, max_length=80)]], Field(min_length=6)]
+    seed: list[Annotated[str, Field(pattern=r"^(D(0[1-9]|1\d)|N(0[1-9]|1[0-7]))$")]] = []
+    rules: list[Slug] = []
+    bugs: list[Slug] = []
+    patterns: list[Annotated[str, Field(pattern=r"^[a-z_]+$")]] = []
+    sources: Annotated[list[Reference], Field(min_length=1)]
+    last_verified: datetime.date
 
 
 # knowledge/tables/: what the look-ups show side by side.
@@ -443,3 +459,5 @@ class Vocabulary(Table):
     concepts: dict[str, list[str]] = {}
     stopwords: list[str] = []
     decisive: list[str] = []  # concepts that count more than others
+    overshadowed: dict[str, list[str]] = {}  # concepts that say nothing beside one of these
+    contrary: list[list[str]] = []  # lines of concepts of which two do not mean the same; "a|b" do

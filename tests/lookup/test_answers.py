@@ -326,6 +326,7 @@ def test_a_derivation_that_is_not_there_is_not_claimed(monkeypatch):
     monkeypatch.setattr(store, "proofs", list)
     assert "no derivation with a numeric check covers this yet" in explain("muon_clipping", "theory")["notes"]
     proof = {"id": "muon-clipping", "title": "Clipping and Muon", "about": ["muon_clipping"]}
+    proof |= {"statement": "A scalar changes no polar factor.", "sources": []}
     monkeypatch.setattr(store, "proofs", lambda: [proof])
     answer = explain("muon_clipping", "theory")
     assert ("proof", "muon-clipping") in [(link["kind"], link["id"]) for link in answer["chain"]]

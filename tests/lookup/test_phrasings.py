@@ -13,12 +13,15 @@ from grpo_guard.lookup.symptoms import rank
 from grpo_guard.store import lookup as store
 
 OWN = yaml.safe_load(Path(__file__).with_name("phrasings.yaml").read_text(encoding="utf-8"))
-LEAST = 0.95  # of our own phrasings that find their symptom first
+LEAST, LEAST_OF_THREE = 0.93, 0.97  # of our own phrasings that find their symptom first, among the first three
+
+
+def found(query: str, limit: int) -> list[str]:
+    return [match.id for match in rank(query, limit)]
 
 
 def first(query: str) -> str:
-    matches = rank(query, 1)
-    return matches[0].id if matches else ""
+    return next(iter(found(query, 1)), "")
 
 
 def misspelt(text: str, seed: int) -> str:
@@ -47,15 +50,18 @@ def test_our_own_phrasings_are_many_and_none_is_copied():
     texts = [text for texts in OWN.values() for text in texts]
     assert len(texts) >= 200
     assert len(set(texts)) == len(texts)
-    assert set(OWN) == set(store.symptoms())
+    assert {name for names in OWN for name in names.split(", ")} == set(store.symptoms())
 
 
-def test_precision_at_one_of_our_own_phrasings():
-    missed = [(name, text, first(text)) for name, texts in OWN.items() for text in texts if first(text) != name]
-    total = sum(map(len, OWN.values()))
-    precision = 1 - len(missed) / total
-    print(f"precision@1 {precision:.3f} of {total}")
-    assert precision >= LEAST, missed
+def test_precision_of_our_own_phrasings():
+    asked = [(names.split(", "), text, found(text, 3)) for names, texts in OWN.items() for text in texts]
+    missed = [row for row in asked if row[2][:1] == [] or row[2][0] not in row[0]]
+    lost = [row for row in asked if not set(row[0]) & set(row[2])]
+    print(
+        f"precision@1 {1 - len(missed) / len(asked):.3f}, among three {1 - len(lost) / len(asked):.3f} of {len(asked)}"
+    )
+    assert len(missed) <= (1 - LEAST) * len(asked), missed
+    assert len(lost) <= (1 - LEAST_OF_THREE) * len(asked), lost
 
 
 def test_every_phrasing_of_the_files_finds_its_symptom_first():

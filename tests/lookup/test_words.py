@@ -19,7 +19,7 @@ from grpo_guard.lookup.words import MAX_CHARS, Vocabulary, flat
         ("\uff23\uff35\uff24\uff21 out of memory", ["oom"]),  # full-width letters
         ("训练到一半显存不够了", ["train", "一半", "oom"]),
         ("The LOSS is NaN?", ["loss", "nan"]),
-        ("rollout_probs_diff_mean", ["rollout", "prob", "diff", "mean"]),
+        ("rollout_probs_diff_mean", ["rollout", "logprob", "diff", "mean"]),
         ("", []),
         ("?!", []),
     ],
@@ -69,7 +69,9 @@ def test_a_corrected_word_is_less_sure():
 
 
 def phrasebook(phrases: dict[str, list[str]], **words) -> Phrasebook:
-    book = Vocabulary(words.get("concepts", {}), words.get("stopwords", ()), words.get("decisive", ()))
+    book = Vocabulary(
+        words.get("concepts", {}), words.get("stopwords", ()), words.get("decisive", ()), {}, words.get("contrary", ())
+    )
     return Phrasebook(compile_phrasebook(phrases, {}, book), book)
 
 
@@ -87,7 +89,21 @@ def test_what_happens_counts_more_than_where():
     phrases = {"oom_sync": ["oom when syncing weights"], "hang_sync": ["hang in sync of weights"]}
     query = "hang when syncing weights"
     assert phrasebook(phrases).rank(query, 1)[0].id == "oom_sync"
-    assert phrasebook(phrases, decisive=["oom", "hang"]).rank(query, 1)[0].id == "hang_sync"
+    book = phrasebook(phrases, decisive=["oom", "hang"], contrary=[["oom", "hang"]])
+    assert book.rank(query, 1)[0].id == "hang_sync"
+
+
+def test_one_of_a_line_excludes_another_and_a_stroke_joins():
+    book = Vocabulary({}, (), (), {}, [["hang|stop", "oom"], ["loss", "reward"]])
+    assert book.contradictions({"hang", "loss"}, {"oom", "reward"}) == 2
+    assert book.contradictions({"hang", "loss"}, {"stop", "loss", "reward"}) == 0
+    assert book.contradictions({"hang"}, {"weights"}) == 0
+
+
+def test_beside_an_out_of_memory_a_crash_says_nothing_more():
+    book = Vocabulary({}, (), (), {"crash": ["oom"]})
+    assert book.words("crash oom") == ["oom"]
+    assert book.words("crash") == ["crash"]
 
 
 def test_something_else_may_speak_for_an_entry():
