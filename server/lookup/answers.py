@@ -1,11 +1,11 @@
-"""What each look-up answers: plain dataclasses. Fields that are empty are left out of the JSON."""
+"""What each look-up answers: plain dataclasses. Empty fields are left out of the JSON, but for those marked to stay."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-DETAILS = ("brief", "normal", "full")
+_STAYS = {"stays": True}
 
 
 @dataclass(slots=True)
@@ -54,8 +54,8 @@ class SymptomsAnswer:
 @dataclass(slots=True)
 class Step:
     do: str
-    why: str = ""
-    command: str = ""
+    why: str = field(default="", metadata=_STAYS)
+    command: str = field(default="", metadata=_STAYS)
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class BugState:
 
     id: str
     status: str
-    fixed_in: dict[str, str] = field(default_factory=dict)
+    fixed_in: dict[str, str] = field(default_factory=dict, metadata=_STAYS)
     title: str = ""
 
 
@@ -98,10 +98,10 @@ class FixRow:
     pattern: str
     status: str
     severity: str
-    affected: dict[str, str]
-    fixed_in: dict[str, str]
+    affected: dict[str, str] = field(metadata=_STAYS)
+    fixed_in: dict[str, str] = field(metadata=_STAYS)
     fix: str
-    workaround: str = ""
+    workaround: str = field(default="", metadata=_STAYS)
     mechanism: str = ""
     trigger: str = ""
     confirm: str = ""
@@ -147,7 +147,7 @@ class ChainLink:
     kind: str  # seed | rule | pattern | bug | claim | seed_table | proof | note | symptom
     id: str
     text: str
-    references: list[str] = field(default_factory=list)
+    references: list[str] = field(default_factory=list, metadata=_STAYS)
 
 
 @dataclass(slots=True)
@@ -163,7 +163,7 @@ class SkillRow:
     name: str
     title: str
     score: float
-    matched: str
+    matched: str = field(metadata=_STAYS)
     tools: list[str]
     notes: list[str]
     cli: list[str] = field(default_factory=list)
@@ -219,8 +219,8 @@ def _empty(value: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        pairs = ((item.name, _plain(getattr(value, item.name))) for item in fields(value))
-        return {name: entry for name, entry in pairs if not _empty(entry)}
+        pairs = ((item, _plain(getattr(value, item.name))) for item in fields(value))
+        return {item.name: entry for item, entry in pairs if item.metadata.get("stays") or not _empty(entry)}
     if isinstance(value, dict):
         return {name: _plain(entry) for name, entry in value.items() if not _empty(entry)}
     if isinstance(value, list | tuple):

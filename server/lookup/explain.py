@@ -12,7 +12,16 @@ from .answers import ChainLink, ExplainAnswer, to_data
 from .short import allowance, fit, short
 
 VIEWS = ("theory", "bug", "decision", "cross")
-_CHARS = {"bug": 420, "rule": 240, "pattern": 300, "claim": 220, "seed": 200, "seed_table": 240, "note": 120}
+_CHARS = {
+    "bug": 420,
+    "rule": 240,
+    "pattern": 300,
+    "claim": 220,
+    "seed": 200,
+    "seed_table": 240,
+    "proof": 260,
+    "note": 120,
+}
 _ELSEWHERE = 3  # bugs of one other framework that a short answer names
 
 Links = list[ChainLink]
@@ -48,7 +57,9 @@ def _subject(text: str) -> tuple[str, str]:
         return "bug", found
     if plain.lower() in store.symptoms():
         return "symptom", plain.lower()
-    known = [*entries.rules(), *store.bugs(), *names.known_patterns(), *store.symptoms()]
+    if plain.lower() in _all_proofs():
+        return "proof", plain.lower()
+    known = [*entries.rules(), *store.bugs(), *names.known_patterns(), *store.symptoms(), *_all_proofs()]
     raise InputError(
         f"nothing is called {plain!r}{names.nearest(plain, known)}: name a rule, bug, pattern, or D01 to N17"
     )
@@ -67,7 +78,7 @@ def _chain(kind: str, name: str, view: str) -> ExplainAnswer:
         if not any(link.kind == "proof" for link in links):
             notes.append("no derivation with a numeric check covers this yet")
     elif view == "decision":
-        links = [*map(_rule, rules), *_seeds(rules, bugs), *_claims(bugs)]
+        links = [*map(_rule, rules), *_seeds(rules, bugs), *_claims(bugs), *_proofs({name, *rules})]
         notes += [] if rules else ["no config shows it, so no rule decides it; `fixes` has what to do"]
     elif view == "cross":
         links = [*map(_pattern, patterns), *_elsewhere(kind, name, bugs, patterns), *map(_rule, rules)]
@@ -104,6 +115,9 @@ def _around(kind: str, name: str) -> tuple[list[str], list[str], list[str]]:
             [lead["pattern"] for lead in leads if lead.get("pattern")],
             _rules(lead.get("rule", "") for lead in leads),
         )
+    if kind == "proof":
+        proof = _all_proofs()[name]
+        return _known(proof.get("bugs", ())), list(proof.get("patterns", ())), _rules(proof.get("rules", ()))
     row = entries.seed_rows()[name]
     checks = _rules(row["checks"])
     bugs = _known([*row.get("cited", ()), *(bug for check in checks for bug in rules[check].get("bugs", ()))])
@@ -126,7 +140,7 @@ def _link(kind: str, name: str) -> ChainLink:
     if kind == "symptom":
         entry = store.symptoms()[name]
         return ChainLink("symptom", name, f"{entry['title']}. {entry.get('question', '')}".strip(), entries.urls(entry))
-    return {"bug": _bug, "rule": _rule, "pattern": _pattern}[kind](name)
+    return {"bug": _bug, "rule": _rule, "pattern": _pattern, "proof": _proof}[kind](name)
 
 
 def _bug(name: str) -> ChainLink:
@@ -214,16 +228,27 @@ def _elsewhere(kind: str, name: str, bugs: list[str], patterns: list[str]) -> Li
 def _theory(name: str, bugs: Iterable[str], patterns: Iterable[str]) -> Links:
     """Derivations and notes that name the subject."""
     about = {name, *bugs, *patterns}
-    proofs = [
-        ChainLink("proof", proof["id"], proof["title"])
-        for proof in store.proofs()
-        if about & set(proof.get("about", ()))
-    ]
-    return proofs + [
+    return _proofs(about) + [
         ChainLink("note", f"notebook://{note['name']}", note["title"], note.get("sources", [])[:1])
         for note in store.notes().values()
         if about & set(note.get("bugs", ()))
     ]
+
+
+def _proofs(about: set[str]) -> Links:
+    """Proofs that stand behind one of these."""
+    return [_proof(proof["id"]) for proof in store.proofs() if about & set(proof["about"])]
+
+
+def _proof(name: str) -> ChainLink:
+    proof = _all_proofs()[name]
+    return ChainLink(
+        "proof", name, f"{proof['title']}. {proof['statement']}", [source["url"] for source in proof["sources"]]
+    )
+
+
+def _all_proofs() -> dict[str, dict[str, Any]]:
+    return {proof["id"]: proof for proof in store.proofs()}
 
 
 def _shaped(answer: ExplainAnswer, detail: str, limit: int | None) -> dict[str, Any]:
@@ -232,7 +257,6 @@ def _shaped(answer: ExplainAnswer, detail: str, limit: int | None) -> dict[str, 
         chars = _CHARS if answer.id else {"seed": 150}
         for link in data["chain"]:
             link["text"] = short(link["text"], chars.get(link["kind"], 200))
-            link["references"] = link.get("references", [])[:1]
-        data["chain"] = [{name: value for name, value in link.items() if value} for link in data["chain"]]
+            link["references"] = link["references"][:1]
     fit(data, ["chain"], allowance(detail), "raise `detail`", limit)
     return data

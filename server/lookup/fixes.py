@@ -48,7 +48,7 @@ def _one(bug: Mapping[str, Any], detail: str) -> dict[str, Any]:
         texts = {"fix": 400, "workaround": 400, "mechanism": 400, "trigger": 240, "confirm": 240}
         row |= {name: short(row[name], chars) for name, chars in texts.items() if name in row}
         row["references"] = row["references"][:2]
-        data["fixes"] = [{name: value for name, value in row.items() if value}]
+        data["fixes"] = [without(row, *(() if row["claims"] else ("claims",)))]
     return data
 
 
@@ -98,8 +98,9 @@ def _row(bug: Mapping[str, Any]) -> FixRow:
 
 
 def _brief(row: dict[str, Any], kind: str) -> dict[str, Any]:
-    shown = ("bug", "title", "status", "affected", "fixed_in", "fix", "references")
+    shown = ("bug", "title", "status", "affected", "fixed_in", "fix", "workaround", "references")
     kept = {name: row[name] for name in (*shown, *(("pattern",) if kind == "all" else ())) if name in row}
     kept["fix"] = short(kept["fix"], 80 if kind == "all" else 140)
+    kept["workaround"] = short(kept["workaround"], 80)
     kept["references"] = kept["references"][:1]
-    return without(kept, "affected") if kind == "all" else kept
+    return without(kept, "affected", "workaround") if kind == "all" else kept

@@ -124,7 +124,9 @@ def _symptom(name: str) -> PlaybookAnswer:
     steps += [step for lead in entry["leads"] for step in _lead_steps(lead)]
     steps += [Step(entry["fix"], "First aid, until the cause is known.")] if entry.get("fix") else []
     causes = [lead["pattern"] for lead in entry["leads"] if lead.get("pattern")]
-    bugs = [store.bugs()[lead["bug"]] for lead in entry["leads"] if lead.get("bug") in store.bugs()]
+    named = [lead["bug"] for lead in entry["leads"] if lead.get("bug") in store.bugs()]
+    like = [bug["id"] for bug in entries.by_weight(store.bugs().values()) if name in bug.get("symptoms", ())]
+    bugs = [store.bugs()[bug] for bug in dict.fromkeys([*named, *like])]
     return PlaybookAnswer(
         topic=name,
         kind="symptom",
