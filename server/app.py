@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from . import __version__, limits, prompts, resources
 from .configs.values import InputError
 from .roots import Roots
-from .tools import explain, fixes, match_skill, matrix, playbook, read_reference, symptoms, validate_config
+from .tools import explain, fixes, match_skill, matrix, playbook, proof, read_reference, symptoms, validate_config
 from .tools.tool import Answer, Tool
 
 TOOLS: Sequence[Tool] = (
@@ -31,6 +31,7 @@ TOOLS: Sequence[Tool] = (
     fixes.TOOL,
     matrix.TOOL,
     explain.TOOL,
+    proof.TOOL,
     match_skill.TOOL,
     read_reference.TOOL,
 )

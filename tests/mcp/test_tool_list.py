@@ -22,6 +22,7 @@ BUDGET = {
     "fixes": 900,
     "matrix": 930,
     "explain": 750,
+    "proof": 520,
     "match_skill": 500,
     "read_reference": 1_020,
 }

@@ -80,6 +80,16 @@ def test_validate_loads_no_heavy_module(validate):
     assert HEAVY & {name.partition(".")[0] for name in validate["modules"]} == set()
 
 
+@pytest.mark.parametrize(
+    "arguments, loaded",
+    [(["proof"], set()), (["explain", "D07", "--view", "theory"], set()), (["proof", "gs=1"], {"numpy"})],
+    ids=["list", "explain", "one"],
+)
+def test_only_a_check_that_runs_loads_numpy(arguments, loaded, tmp_path):
+    modules = {name.partition(".")[0] for name in watched(*arguments, cwd=tmp_path)["modules"]}
+    assert modules & {"numpy", "mcp", "pydantic"} == loaded
+
+
 def test_validate_loads_no_trainer(validate):
     assert USER_CODE & {name.partition(".")[0] for name in validate["modules"]} == set()
 

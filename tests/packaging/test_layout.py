@@ -15,6 +15,8 @@ MODULES = sorted(SERVER.rglob("*.py"))
 
 # Only these speak the protocol; everything else works without the SDK.
 MAY_IMPORT_MCP = {"app.py", "transport.py"}
+# Numeric checks run with the call of `proof`; nothing else loads NumPy.
+MAY_IMPORT_NUMPY = {"proofs"}
 # Pydantic checks what a client sends, at the edge, where the SDK has paid for its import, and knowledge at its build.
 MAY_IMPORT_PYDANTIC = {"transport.py", "tools", "store/schema.py"}
 
@@ -22,7 +24,7 @@ NEVER_IMPORTED = {
     "asyncio.subprocess", "code", "ctypes", "ftplib", "http", "httpx", "imaplib", "marshal", "multiprocessing",
     "pickle", "poplib", "pty", "requests", "runpy", "shelve", "smtplib", "socket", "socketserver", "ssl", "subprocess",
     "telnetlib", "urllib.request", "urllib3", "webbrowser", "xmlrpc",
-    "numpy", "torch", "verl", "trl", "deepspeed", "transformers", "vllm", "omegaconf", "hydra",
+    "torch", "verl", "trl", "deepspeed", "transformers", "vllm", "omegaconf", "hydra",
 }  # fmt: skip
 NEVER_CALLED = {"eval", "exec", "compile", "__import__", "breakpoint", "input"}
 NEVER_CALLED_OF_OS = {"system", "popen", "fork", "forkpty", "kill", "putenv", "remove", "unlink", "rename", "replace"}
@@ -34,6 +36,7 @@ LAYERS = {
     "store": {"store"},
     "checks": {"checks", "configs", "store"},
     "lookup": {"lookup", "configs", "store"},
+    "proofs": {"proofs", "lookup", "configs", "store"},
     "render": {"render", "checks", "configs", "store"},
     "store/schema.py": {"store", "checks"},  # runs when knowledge is built, never on a user's machine
 }
@@ -119,6 +122,13 @@ def test_only_the_edge_knows_the_protocol(path):
         assert not [module for module in absolute if is_within(module, {"mcp", "mcp_types", "anyio", "starlette"})]
     if not {name_of(path), name_of(path).split("/")[0]} & MAY_IMPORT_PYDANTIC:
         assert not [module for module in absolute if is_within(module, {"pydantic", "pydantic_core"})]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_only_checks_of_proofs_import_numpy(path):
+    absolute = {module for level, module, _ in imports_of(path) if level == 0}
+    if name_of(path).split("/")[0] not in MAY_IMPORT_NUMPY:
+        assert not [module for module in absolute if is_within(module, {"numpy"})]
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if layer_of(path) in LAYERS], ids=name_of)
