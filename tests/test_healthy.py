@@ -1,0 +1,84 @@
+"""No false alarms on healthy runs: tests/cases/healthy/<framework>/*.*, found by name.
+
+Every file is right for the versions in its comment `# grpo-guard-test: --version verl=0.9.1 --world-size 8`; a second
+comment, `# expect: prompts_per_step=512 samples_per_step=4096`, gives the size of a step. Formats without comments have
+both in a file of the same name with the ending `.options`. Subfolders hold files that the runs read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grpo_guard.model import Report
+from grpo_guard.validate import validate_targets
+
+CASES = Path(__file__).parent / "cases" / "healthy"
+FILES = sorted(path for path in CASES.glob("*/*.*") if path.is_file() and path.suffix != ".options")
+OPTIONS, EXPECT = "grpo-guard-test:", "expect:"
+MOST_WARNINGS, MEAN_WARNINGS = 1, 0.2
+
+
+def comment(path: Path, mark: str) -> str | None:
+    """The text behind `# mark`, of the file or of the options file beside it."""
+    beside = path.with_suffix(".options")
+    source = beside if beside.exists() else path
+    lines = (line.lstrip("# ") for line in source.read_text().splitlines() if line.startswith("#"))
+    return next((line.removeprefix(mark).strip() for line in lines if line.startswith(mark)), None)
+
+
+@cache
+def report_of(path: Path) -> Report:
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    parser.add_argument("--version", action="append", default=[], type=lambda text: text.split("="))
+    parser.add_argument("--world-size", type=int)
+    options = parser.parse_args(shlex.split(comment(path, OPTIONS) or ""))
+    return validate_targets([path], versions=dict(options.version), world_size=options.world_size)
+
+
+def told(report: Report, severity: str) -> list[str]:
+    return [f"{finding.rule}: {finding.message}" for finding in report.findings if finding.severity == severity]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+class TestEach:
+    def test_the_framework_is_the_folders(self, path: Path) -> None:
+        assert report_of(path).framework == path.parent.name
+
+    def test_it_has_no_error_and_at_most_one_warning(self, path: Path) -> None:
+        report = report_of(path)
+        assert told(report, "error") == []
+        assert len(told(report, "warning")) <= MOST_WARNINGS, told(report, "warning")
+
+    def test_every_key_of_it_is_known(self, path: Path) -> None:
+        assert [row.key for row in report_of(path).unknown_keys] == []
+
+    def test_the_step_has_the_size_that_the_comment_says(self, path: Path) -> None:
+        stated = comment(path, EXPECT)
+        if stated is None:
+            pytest.skip("the batch of a step is not stated for this case")
+        expected: dict[str, Any] = {name: int(size) for name, size in (pair.split("=") for pair in stated.split())}
+        batch = report_of(path).batch
+        assert {name: batch.get(name) for name in expected} == expected
+
+
+def test_the_cases_state_their_versions() -> None:
+    assert [path.name for path in FILES if comment(path, OPTIONS) is None] == []
+
+
+def test_all_frameworks_and_formats_are_there() -> None:
+    assert len(FILES) >= 45
+    folders = Counter(path.parent.name for path in FILES)
+    assert set(folders) == {"verl", "rllm", "easyr1", "trl", "openrlhf", "deepspeed", "accelerate", "seed"}
+    assert {path.suffix for path in FILES} >= {".sh", ".slurm", ".yaml", ".json", ".py", ".ipynb", ".txt"}
+
+
+def test_warnings_are_rare_over_all() -> None:
+    warnings = [line for path in FILES for line in told(report_of(path), "warning")]
+    assert len(warnings) <= MEAN_WARNINGS * len(FILES), warnings
