@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .case import Case, near
+from .product import product
 
 Matrix = NDArray[np.float64]
 
@@ -66,8 +67,8 @@ def orthogonalised(matrix: Matrix, floor: float) -> Matrix:
     a, b, c = COEFFICIENTS
     x = normalised(matrix, floor)
     for _ in range(STEPS):
-        gram = x @ x.T
-        x = a * x + (b * gram + c * gram @ gram) @ x
+        gram = product(x, x.T)
+        x = a * x + product(b * gram + c * product(gram, gram), x)
     return x
 
 
