@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .case import Case, near
+from .qwen import LINEAR, PARAMETERS, adapter_parameters
 
 Vector = NDArray[np.float64]
 GIB = 2**30
-PARAMETERS, ADAPTER = 7.6156e9, 80.74e6  # Qwen2.5-7B, all linear modules at rank 32
+ADAPTER = adapter_parameters(LINEAR, 32)
 TRAINER = np.array([0.9, 0.1, -0.4, 0.3, -0.9])  # logits of a policy over five answers
 ENGINE = TRAINER + np.array([0.25, -0.3, 0.1, -0.2, 0.15])  # the same weights in another engine
 ADVANTAGES = np.array([-1.0, 0.5, 0.3, 1.0, 0.2])

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from .case import Case, near, same
 from .product import product
+from .qwen import ATTENTION, LINEAR, PARAMETERS, adapter_parameters
 
 Matrix = NDArray[np.float64]
 WIDTH, RATE = 128, 1e-4
-# Qwen2.5-7B: inputs and outputs of the seven linear modules of a layer.
-LINEAR = ((3584, 3584), (3584, 512), (3584, 512), (3584, 3584), (3584, 18944), (3584, 18944), (18944, 3584))
+QUERY_VALUE = (ATTENTION[0], ATTENTION[2])
 
 
 def check() -> list[Case]:
@@ -45,12 +45,12 @@ def check() -> list[Case]:
             0.5 * gain(128, 64) / gain(64, 32),
             0.1,
         ),
-        same("Qwen2.5-7B, all linear, r = 32: trainable parameters", 80_740_352, parameters(LINEAR, 28, 32)),
-        same("query and value only", 10_092_544, parameters((LINEAR[0], LINEAR[1]), 28, 32)),
+        same("Qwen2.5-7B, all linear, r = 32: trainable parameters", 80_740_352, adapter_parameters(LINEAR, 32)),
+        same("query and value only", 10_092_544, adapter_parameters(QUERY_VALUE, 32)),
         near(
             "share of 7.6156e9 parameters, per cent",
             [1.060, 0.133],
-            [100 * parameters(LINEAR, 28, 32) / 7.6156e9, 100 * parameters((LINEAR[0], LINEAR[1]), 28, 32) / 7.6156e9],
+            [100 * adapter_parameters(modules, 32) / PARAMETERS for modules in (LINEAR, QUERY_VALUE)],
             1e-3,
         ),
     ]
@@ -58,10 +58,6 @@ def check() -> list[Case]:
 
 def scale(alpha: float, rank: int, stabilised: bool = False) -> float:
     return alpha / (sqrt(rank) if stabilised else rank)
-
-
-def parameters(modules: tuple[tuple[int, int], ...], layers: int, rank: int) -> int:
-    return layers * rank * sum(inputs + outputs for inputs, outputs in modules)
 
 
 def first_update(gradient: Matrix) -> Matrix:

@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .case import Case, near
+from .qwen import ATTENTION, LINEAR, PARAMETERS, adapter_parameters
 
 Matrix = NDArray[np.float64]
 MIB = 2**20
-PARAMETERS, LAYERS = 7.6156e9, 28
-LINEAR = ((3584, 3584), (3584, 512), (3584, 512), (3584, 3584), (3584, 18944), (3584, 18944), (18944, 3584))
-ATTENTION = LINEAR[:4]
 
 
 def check() -> list[Case]:
@@ -59,7 +57,7 @@ def merged(weight: Matrix, a: Matrix, b: Matrix, scale: float = 1.0) -> Matrix:
 
 def adapter_bytes(modules: tuple[tuple[int, int], ...], rank: int = 32) -> int:
     """In bf16."""
-    return 2 * LAYERS * rank * sum(inputs + outputs for inputs, outputs in modules)
+    return 2 * adapter_parameters(modules, rank)
 
 
 def lost(update: Matrix, rank: int) -> float:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from grpo_guard.lookup.explain import explain
+from grpo_guard.proofs import qwen
 from grpo_guard.store import lookup as store
 from grpo_guard.store.index import index
 
@@ -29,7 +31,13 @@ def test_the_twelve_topics_are_there():
 
 
 def test_every_text_has_its_check_and_every_check_its_text():
-    modules = {path.stem.replace("_", "-") for path in SERVER.glob("*.py")} - {"--init--", "answer", "case", "product"}
+    modules = {path.stem.replace("_", "-") for path in SERVER.glob("*.py")} - {
+        "--init--",
+        "answer",
+        "case",
+        "product",
+        "qwen",
+    }
     assert modules == set(PROOFS)
 
 
@@ -51,6 +59,25 @@ def test_it_derives_in_steps_from_stated_assumptions(entry):
     assert len(entry["derivation"]) >= 4
     assert entry["assumptions"]
     assert len(entry["statement"]) >= 150
+
+
+def test_the_model_of_the_figures_is_the_one_of_the_memory_estimate():
+    path = SERVER.parents[1] / "knowledge" / "models" / "qwen2-5-7b.yaml"
+    model = yaml.safe_load(path.read_text(encoding="utf-8"))
+    width, inner, keys = model["hidden"], model["intermediate"], model["kv_heads"] * model["head_dim"]
+    linear = (
+        (width, width),
+        (width, keys),
+        (width, keys),
+        (width, width),
+        (width, inner),
+        (width, inner),
+        (inner, width),
+    )
+    biases = width + 2 * keys
+    layer = sum(inputs * outputs for inputs, outputs in linear) + biases + 2 * width
+    assert (model["layers"], linear) == (qwen.LAYERS, qwen.LINEAR)
+    assert pytest.approx(model["layers"] * layer + 2 * model["vocab"] * width + width, rel=1e-5) == qwen.PARAMETERS
 
 
 def test_phrasings_are_of_one_proof_only():
