@@ -569,6 +569,16 @@ def official(result: FindingsResult) -> dict[str, list[dict[str, Any]]]:
     return rows
 
 
+KIND_COLUMNS = ("kind", "files", *(f"{level}s" for level in LEVELS))
+
+
+def kind_rows(result: FindingsResult) -> list[list[object]]:
+    """Findings of each level by kind of file."""
+    files = Counter(row["kind"] for row in result.rows)
+    counts = Counter((row["kind"], finding["severity"]) for row, finding in result.findings())
+    return [[kind, files[kind], *(counts[kind, level] for level in LEVELS)] for kind in sorted(files)]
+
+
 OFFICIAL_COLUMNS = ("framework", "official examples", *(f"{level}s" for level in LEVELS), "warnings per example")
 OFTEN_COLUMNS = ("framework", "severity", "rule", "examples", "share")
 
@@ -607,6 +617,8 @@ def print_findings(result: FindingsResult, limit: int) -> None:
     print_table(["kind", "framework", "files", *LEVELS], framework_rows(result))
     print("\nfindings by rule")
     print_table(["severity", "rule", "findings", "files"], rule_rows(result))
+    print("\nfindings by kind of file")
+    print_table(KIND_COLUMNS, kind_rows(result))
     print("\nofficial examples")
     print_table(OFFICIAL_COLUMNS, official_rows(result))
     print(f"\nrules that fire on more than {OFTEN:.0%} of a framework's official examples")
@@ -652,7 +664,9 @@ def measure_faults(items: Sequence[Item], failures: Failures) -> list[Fault]:
             continue
         told_by = [f for f in report.findings if re.fullmatch(fault.rule, f.rule) and place(f) in (0, fault.line)]
         listed = any(row.line == fault.line for row in report.unknown_keys)
-        fault.answer = told_by[0].severity if told_by else "key listed" if listed else "missed"
+        assumed = any(line.startswith(f"line {fault.line}: ") for line in report.assumptions)
+        otherwise = "key listed" if listed else "assumption" if assumed else "missed"
+        fault.answer = told_by[0].severity if told_by else otherwise
     return faults
 
 
@@ -754,6 +768,7 @@ def write_docs(
         parts.append(FINDINGS_HEAD)
         parts.append(f"Files validated: {len(findings.rows)}; crashes: {crashes}; refused with one line: {refused}.\n")
         parts.append(markdown(["severity", "rule", "findings", "files"], rule_rows(findings)))
+        parts.append("\n### By kind of file\n\n" + markdown(KIND_COLUMNS, kind_rows(findings)))
         parts.append("\n### Official examples\n\n" + markdown(OFFICIAL_COLUMNS, official_rows(findings)))
         parts.append(f"\nRules that fire on more than {OFTEN:.0%} of them:\n")
         parts.append(markdown(OFTEN_COLUMNS, often_rows(findings)))
@@ -801,7 +816,8 @@ FAULTS_HEAD = """
 
 [corpus-faults.tsv](corpus-faults.tsv) lists faults that were confirmed with bash, with Hydra or in the framework's
 source. Each script is validated with the version given there. The answer is the severity of the finding that tells the
-fault; *key listed* means that the key stands among the unknown keys, without a finding.
+fault; *key listed* means that the key stands among the unknown keys, without a finding, and *assumption* that the
+answer says at that line what it takes for granted.
 """
 
 

@@ -19,6 +19,7 @@ from grpo_guard.model import Report
 from grpo_guard.validate import validate_targets
 
 CASES = Path(__file__).parent / "cases" / "healthy"
+DOCS = Path(__file__).parent.parent / "docs"
 FILES = sorted(path for path in CASES.glob("*/*.*") if path.is_file() and path.suffix != ".options")
 OPTIONS, EXPECT = "grpo-guard-test:", "expect:"
 MOST_WARNINGS, MEAN_WARNINGS = 1, 0.2
@@ -90,3 +91,30 @@ def test_all_frameworks_and_formats_are_there() -> None:
 def test_warnings_are_rare_over_all() -> None:
     warnings = [line for path in FILES for line in told(report_of(path), "warning")]
     assert len(warnings) <= MEAN_WARNINGS * len(FILES), warnings
+
+
+class TestTheReadingOfPublishedExamples:
+    """docs/false-alarms.md judges by hand what the generated docs/corpus.md counts."""
+
+    def test_every_error_is_judged_and_none_is_wrong(self) -> None:
+        counted = Counter({row[1]: int(row[2]) for row in table("corpus.md", "Findings") if row[0] == "error"})
+        judged = table("false-alarms.md", "Errors")
+        assert Counter(row[1] for row in judged) == counted
+        assert {row[2] for row in judged} == {"yes"}
+
+    def test_every_frequent_rule_is_explained(self) -> None:
+        _, _, page = (DOCS / "false-alarms.md").read_text().partition("## Rules that fire")
+        frequent = {row[2] for row in table("corpus.md", "Findings", "Rules that fire on more than")}
+        assert {rule for rule in frequent if f"**{rule}**" not in page} == set()
+
+    def test_official_examples_get_at_most_one_warning_on_average(self) -> None:
+        means = {row[0]: float(row[-1]) for row in table("corpus.md", "Findings", "### Official examples")}
+        assert means
+        assert max(means.values()) <= 1.0
+
+
+def table(page: str, heading: str, below: str = "") -> list[list[str]]:
+    """The first table of a page below a heading and, in that section, below a line that starts with `below`."""
+    section = (DOCS / page).read_text().split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    rows = section[section.index(below) :].partition("\n|")[2].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows]
