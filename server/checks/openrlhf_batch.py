@@ -70,7 +70,7 @@ def _divides_in(run: RunConfig, group: Group) -> Outcome:
         return NOT_APPLICABLE
     if batch % (micro * ranks) == 0:
         return PASS
-    better = next_multiple(batch, micro * ranks)
+    better = _train_batch_within_rollout(run, batch, micro * ranks)
     return Hit(
         "train_batch_samples",
         f"{{train_batch_samples.key}} {batch} is no multiple of {{micro_batch_per_gpu.key}} {micro} x {ranks} "
@@ -79,6 +79,13 @@ def _divides_in(run: RunConfig, group: Group) -> Outcome:
         f"Set {{train_batch_samples.key}} {better}, or change {{micro_batch_per_gpu.key}}.",
         {"train_batch_samples": better},
     )
+
+
+def _train_batch_within_rollout(run: RunConfig, batch: int, step: int) -> int:
+    """The next multiple of `step`, or the last one that a rollout still fills."""
+    better = next_multiple(batch, step)
+    samples = product(positive(run, "rollout_batch_prompts"), positive(run, "group_size"))
+    return samples // step * step if samples and step <= samples < better else better
 
 
 def _ranks(run: RunConfig, group: Group) -> int | None:
