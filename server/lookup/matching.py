@@ -6,12 +6,12 @@ The same query always gives the same order: no randomness, ties in the order of 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from . import spelling
-from .words import Vocabulary, flat, latin_words
+from .words import Sides, Vocabulary, contradictions, flat, latin_words
 
 WEAKEST = 0.3  # below this a match is chance
 
@@ -52,15 +52,26 @@ def compile_phrasebook(
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    """A phrasing, or a query, ready to be compared: its words with how sure each is, and how much they tell in all."""
+
+    text: str
+    written: str
+    words: Mapping[str, float]
+    weight: float
+    sides: Sides
+
+
 class Phrasebook:
     """Ranks the entries of a compiled phrasebook for a query."""
 
     def __init__(self, compiled: Mapping[str, Any], vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._order: list[str] = compiled["order"]
-        self._phrases: dict[str, list[tuple[str, str, list[str]]]] = compiled["phrases"]  # as said, flat, words
         self._known = frozenset(compiled["known"])
-        own = {name: {word for _, _, words in rows for word in words} for name, rows in self._phrases.items()}
+        said: dict[str, list[tuple[str, str, list[str]]]] = compiled["phrases"]  # as said, flat, words
+        own = {name: {word for _, _, words in rows for word in words} for name, rows in said.items()}
         self._words = {name: own[name] | set(compiled["context"][name]) for name in self._order}
         holders: dict[str, int] = {}
         for words in own.values():
@@ -71,56 +82,62 @@ class Phrasebook:
             for word, count in holders.items()
         }
         self._unknown = _UNKNOWN * math.log(1 + len(own))
+        self._phrases = {
+            name: [self._phrase(text, written, dict.fromkeys(words, 1.0)) for text, written, words in rows]
+            for name, rows in said.items()
+        }
 
     def rank(self, query: str, limit: int, raised: Mapping[str, float] | None = None) -> list[Match]:
         """The best entries, best first. `raised` adds to the score of entries that something else speaks for."""
         asked = self._meant(query)
-        plain = flat(query)
         ranked = []
         for name in self._order:
-            match, spelled = self._match(name, asked, plain, (raised or {}).get(name, 0.0))
+            match, spelled = self._match(name, asked, (raised or {}).get(name, 0.0))
             if match.score >= WEAKEST:
                 ranked.append((-match.score, -spelled, match))
         ranked.sort(key=lambda row: row[:2])
         return [match for _, _, match in ranked[:limit]]
 
-    def _meant(self, query: str) -> dict[str, float]:
-        """The words that the query means, and how sure each is: those of misspelt text count less."""
+    def _phrase(self, text: str, written: str, words: Mapping[str, float]) -> _Phrase:
+        return _Phrase(text, written, words, self._total(words), self._vocabulary.sides(words))
+
+    def _meant(self, query: str) -> _Phrase:
+        """What the query means; words of misspelt text are less sure, and numbers that no entry has say nothing."""
+        written = flat(query)
         pieces: list[str] = []
         doubtful: dict[str, float] = {}
-        for piece in flat(query).split():
+        for piece in written.split():
             meant, sure = spelling.corrected(piece, self._known) if piece.isascii() else ([piece], 1.0)
             pieces += meant
             if sure < 1:
                 doubtful |= dict.fromkeys(self._vocabulary.words(meant[0]), sure)
         words = self._vocabulary.words(" ".join(pieces))
-        return {word: doubtful.get(word, 1.0) for word in words if word in self._weight or not word.isdigit()}
+        kept = {word: doubtful.get(word, 1.0) for word in words if word in self._weight or not word.isdigit()}
+        return self._phrase(query, written, kept)
 
-    def _match(self, name: str, asked: Mapping[str, float], plain: str, raised: float) -> tuple[Match, float]:
+    def _match(self, name: str, asked: _Phrase, raised: float) -> tuple[Match, float]:
         """The match, and how much its phrasings are spelled like the query, which decides between equal scores."""
-        best, phrase, spelled = 0.0, "", 0.0
-        share = _ENTRY * self._share(asked, self._words[name])
-        for text, written, words in self._phrases[name]:
-            alike = _spelled_alike(plain, written)
-            fit = max(_PHRASE * self._fit(asked, words) + share, _SPELLED * alike)
-            fit *= _CONTRARY ** self._vocabulary.contradictions(asked, words)
-            if (fit, alike) > (best, spelled if phrase else -1.0):
-                best, phrase = fit, text
+        best, phrase, spelled = (0.0, 0.0), "", 0.0
+        share = _ENTRY * self._shared(asked, self._words[name]) / asked.weight if asked.weight else 0.0
+        for said in self._phrases[name]:
+            alike = _spelled_alike(asked.written, said.written)
+            fit = max(_PHRASE * self._fit(asked, said) + share, _SPELLED * alike)
+            fit *= _CONTRARY ** contradictions(asked.sides, said.sides)
+            if (fit, alike) > best or not phrase:
+                best, phrase = (fit, alike), said.text
             spelled = max(spelled, alike)
-        exact = spelled == 1.0
-        return Match(name, round(1.0 if exact else min(_NOT_EXACT, best + raised), 3), phrase), spelled
+        score = 1.0 if spelled == 1.0 else min(_NOT_EXACT, best[0] + raised)
+        return Match(name, round(score, 3), phrase), spelled
 
-    def _fit(self, asked: Mapping[str, float], words: Sequence[str]) -> float:
+    def _fit(self, asked: _Phrase, said: _Phrase) -> float:
         """F measure of the shared words' weight over the query's and the phrasing's."""
-        whole = _QUERY_COUNTS * self._total(asked) + self._total(words)
-        return (1 + _QUERY_COUNTS) * self._shared(asked, words) / whole if whole else 0.0
+        if asked.words.keys().isdisjoint(said.words):
+            return 0.0
+        return (1 + _QUERY_COUNTS) * self._shared(asked, said.words) / (_QUERY_COUNTS * asked.weight + said.weight)
 
-    def _share(self, asked: Mapping[str, float], words: Collection[str]) -> float:
-        total = self._total(asked)
-        return self._shared(asked, words) / total if total else 0.0
-
-    def _shared(self, asked: Mapping[str, float], words: Collection[str]) -> float:
-        return sum(sorted(asked[word] * self._weight.get(word, self._unknown) for word in words if word in asked))
+    def _shared(self, asked: _Phrase, words: Iterable[str]) -> float:
+        sure = asked.words
+        return sum(sorted(sure[word] * self._weight.get(word, self._unknown) for word in words if word in sure))
 
     def _total(self, words: Iterable[str]) -> float:
         # Sorted, because a sum of floats depends on its order, and a set's order on the process.

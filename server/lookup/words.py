@@ -16,6 +16,8 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _ENDINGS = ("ings", "ing", "ed", "es", "s", "e")
 _SHORTEST_STEM = 4
 
+Sides = tuple[frozenset[str], ...]
+
 
 class Vocabulary:
     """The words of the field: each concept and the ways to write it, and what is known of how they go together."""
@@ -59,13 +61,14 @@ class Vocabulary:
                 found.append(stem(piece))
         return [word for word in found if not self._overshadowed.get(word, frozenset()).intersection(found)]
 
-    def contradictions(self, words: Collection[str], others: Collection[str]) -> int:
-        """In how many ways two texts exclude each other: one of a hang, the other of an out-of-memory."""
-        count = 0
-        for line in self._contrary:
-            ours, theirs = ({line[word] for word in side if word in line} for side in (words, others))
-            count += bool(ours and theirs and not ours & theirs)
-        return count
+    def sides(self, words: Collection[str]) -> Sides:
+        """What a text says on each line of words that exclude each other."""
+        return tuple(frozenset(line[word] for word in words if word in line) for line in self._contrary)
+
+
+def contradictions(ours: Sides, theirs: Sides) -> int:
+    """In how many ways two texts exclude each other: one of a hang, the other of an out-of-memory."""
+    return sum(bool(one and other and not one & other) for one, other in zip(ours, theirs, strict=True))
 
 
 def flat(text: str) -> str:

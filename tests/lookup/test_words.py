@@ -7,7 +7,7 @@ import pytest
 from grpo_guard.lookup.matching import Phrasebook, compile_phrasebook
 from grpo_guard.lookup.spelling import corrected
 from grpo_guard.lookup.symptoms import vocabulary
-from grpo_guard.lookup.words import MAX_CHARS, Vocabulary, flat
+from grpo_guard.lookup.words import MAX_CHARS, Vocabulary, contradictions, flat
 
 
 @pytest.mark.parametrize(
@@ -93,11 +93,17 @@ def test_what_happens_counts_more_than_where():
     assert book.rank(query, 1)[0].id == "hang_sync"
 
 
-def test_one_of_a_line_excludes_another_and_a_stroke_joins():
+@pytest.mark.parametrize(
+    "ours, theirs, count",
+    [
+        ({"hang", "loss"}, {"oom", "reward"}, 2),
+        ({"hang", "loss"}, {"stop", "loss", "reward"}, 0),
+        ({"hang"}, {"weights"}, 0),
+    ],
+)
+def test_one_of_a_line_excludes_another_and_a_stroke_joins(ours, theirs, count):
     book = Vocabulary({}, (), (), {}, [["hang|stop", "oom"], ["loss", "reward"]])
-    assert book.contradictions({"hang", "loss"}, {"oom", "reward"}) == 2
-    assert book.contradictions({"hang", "loss"}, {"stop", "loss", "reward"}) == 0
-    assert book.contradictions({"hang"}, {"weights"}) == 0
+    assert contradictions(book.sides(ours), book.sides(theirs)) == count
 
 
 def test_beside_an_out_of_memory_a_crash_says_nothing_more():
