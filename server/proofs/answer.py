@@ -67,6 +67,7 @@ def _text(entry: dict[str, Any]) -> dict[str, Any]:
     about = {name: entry[name] for name in ("seed", "rules", "bugs", "patterns") if entry.get(name)}
     return {
         **_row(entry),
+        "note": entry["claims"][0]["note"],
         "claims": entry["claims"],
         "statement": entry["statement"],
         "assumptions": entry["assumptions"],
@@ -90,6 +91,7 @@ def _brief(answer: dict[str, Any]) -> dict[str, Any]:
     told = ", ".join(f"{count} {name}" for name, count in cut.items() if count)
     return {
         **{name: answer[name] for name in ("id", "title", "claim", "answer")},
+        "note": short(answer["note"], 260),
         "statement": short(answer["statement"], 420),
         "derivation": [short(step, 180) for step in answer["derivation"][:_BRIEF_STEPS]],
         "check": {"cases": cases[:_BRIEF_CASES], "pass": check["pass"], "seconds": check["seconds"]},

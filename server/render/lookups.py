@@ -130,6 +130,33 @@ def note_text(data: Data) -> str:
     return _joined(lines, data)
 
 
+def proof_text(data: Data) -> str:
+    """One line for each proof in the list; for one its text, and its check line by line."""
+    if "proofs" in data:
+        return _joined(
+            [f"{row['id']}: {row['title']} [{row['claim']}: {row['answer']}]" for row in data["proofs"]], data
+        )
+    check = data["check"]
+    lines = [f"{data['id']}: {data['title']}"]
+    lines += [_claim(claim) for claim in data.get("claims", [data | {"says": data["claim"]}])]
+    lines += [data["statement"], *(f"  given: {text}" for text in data.get("assumptions", ()))]
+    lines += [f"  {number}. {step}" for number, step in enumerate(data["derivation"], 1)]
+    verdict = "passes" if check["pass"] else "FAILS"
+    lines.append(f"check {verdict} in {check['seconds']} s{_after(': ', check.get('does'))}")
+    lines += [_case(case) for case in check["cases"]]
+    return _joined([*lines, *_sources(data, "")], data)
+
+
+def _case(case: Data) -> str:
+    within = f" (within {case['tolerance']:g})" if case["tolerance"] else ""
+    outcome = "ok  " if case["pass"] else "FAIL"
+    return f"  {outcome} {case['input']}: {_figure(case['got'])}, expected {_figure(case['expected'])}{within}"
+
+
+def _figure(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def _sources(row: Data, indent: str = "  ") -> list[str]:
     return [f"{indent}source: {url}" for url in row.get("references", ())]
 
@@ -148,6 +175,7 @@ TEXTS: dict[str, Callable[[Data], str]] = {
     "fixes": fixes_text,
     "matrix": matrix_text,
     "explain": explain_text,
+    "proof": proof_text,
     "match_skill": skills_text,
     "read_reference": note_text,
 }
