@@ -13,8 +13,10 @@ from ..configs.reading import Reading, read_pasted, read_path
 from ..configs.run_config import RunConfig
 from ..configs.values import InputError
 from ..limits import MAX_INCLUDES
+from ..model import plain
 from ..store.index import index
 from . import fit, phases, shapes, terms
+from .answers import ChangeRow, GpuRow, HostRow, MemoryAnswer, ModelRow, PhaseRow, TermRow
 from .cards import card
 from .from_run import plan_of
 from .plan import Plan
@@ -37,7 +39,8 @@ def estimate(
 
     config or paths: a run in any syntax that validate reads; without them a run of `framework` (default verl) with its
     defaults and `settings`. model: a name that knowledge/models has, or the text of a config.json; it wins over the
-    run's own, and no file that the run names is read for it. Raises InputError: unreadable, unknown, or sizes that no run can have.
+    run's own, and no file that the run names is read for it.
+    Raises InputError: unreadable, unknown, or sizes that no run can have.
     """
     plan, notes = plan_for(
         config=config, paths=paths, root=root, model=model, gpu=gpu, settings=settings, framework=framework
@@ -77,9 +80,8 @@ def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     known = index()["fields"]
     for name in settings:
         if name not in known and name != "framework":
-            raise InputError(
-                f"--set {str(name)[:60]}: no such field{_near(str(name), known)}; `grpo-guard rules --fields` lists them"
-            )
+            near = _near(str(name), known)
+            raise InputError(f"{str(name)[:60]}: no such field{near}; see `grpo-guard rules --fields`")
     return {str(name): scalar(value) if isinstance(value, str) else value for name, value in settings.items()}
 
 
@@ -148,31 +150,39 @@ def _shape(model: Any, run: RunConfig) -> Shape:
 
 
 def shortened(data: dict[str, Any], detail: str) -> dict[str, Any]:
-    """An estimate with less of its detail: "normal" has the terms of the peak with their formulas, "brief" without, and
-    two proposals; "full" has the terms of every phase with their sources."""
+    """An estimate with less of its detail.
+
+    "brief" has every term as name and GiB, and two proposals; "normal" the terms of the peak with their formulas;
+    "full" also the sources of all terms.
+    """
     if detail == "full":
         return data
-    brief = detail == "brief"
-    keep = ("name", "gib") if brief else ("name", "gib", "formula")
-    short = dict(data)
-    short["phases"] = [
-        {
-            **{name: value for name, value in phase.items() if name != "terms"},
-            **(
-                {"terms": [{name: term[name] for name in keep} for term in phase["terms"] if term["gib"] >= 0.05]}
-                if phase["name"] == data["peak_phase"]
-                else {}
-            ),
-        }
-        for phase in data["phases"]
-    ]
-    if brief:
+    short = {**data, "phases": [(_brief if detail == "brief" else _normal)(phase, data) for phase in data["phases"]]}
+    if detail == "brief":
         short["smallest_changes"] = data["smallest_changes"][:2]
         short["host"] = [{"name": row["name"], "gib": row["gib"]} for row in data["host"]]
-        short["notes"] = [*data["notes"], "detail=full shows every term with formula and source"]
     return {name: value for name, value in short.items() if value not in ([], {}) or name in _ALWAYS}
 
 
+def _brief(phase: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    told = phase["name"] == data["peak_phase"] and data["fits"]
+    return _with_terms(phase, ("name", "gib", "formula") if told else ("name", "gib"))
+
+
+def _normal(phase: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    return _with_terms(phase, ("name", "gib", "formula") if phase["name"] == data["peak_phase"] else ())
+
+
+def _with_terms(phase: dict[str, Any], keep: tuple[str, ...]) -> dict[str, Any]:
+    """The phase with these parts of its terms that are worth a line; without `keep` no terms at all."""
+    rest = {name: value for name, value in phase.items() if name != "terms"}
+    if not keep:
+        return rest
+    terms_ = [{name: term[name] for name in keep} for term in phase["terms"] if term["gib"] >= _LEAST_SHOWN_GIB]
+    return {**rest, "terms": terms_}
+
+
+_LEAST_SHOWN_GIB = 0.05
 _ALWAYS = ("phases", "assumptions", "smallest_changes")
 
 
@@ -180,71 +190,60 @@ _ALWAYS = ("phases", "assumptions", "smallest_changes")
 
 
 def to_data(plan: Plan, notes: Sequence[str] = ()) -> dict[str, Any]:
-    """A plan's estimate as JSON types."""
+    """A plan's estimate as JSON types, without fields that are empty."""
     found = phases.phases(plan)
     top = max(found, key=lambda phase: phase.gib)
     failing = [phase.name for phase in found if fit.problem(phase, plan.card)]
-    return {
-        "model": _model(plan),
-        "gpu": _gpu(plan),
-        "framework": plan.framework,
-        "phases": [_phase(phase, plan) for phase in found],
-        "peak_gib": round(top.gib, 2),
-        "peak_phase": top.name,
-        "error_band": {"low": round(top.gib - top.error_gib, 2), "high": round(top.gib + top.error_gib, 2)},
-        "fits": not failing,
-        "failing": failing,
-        "rollout": _cache(plan),
-        "host": [_host(*row) for row in phases.host_gib(plan)],
-        "smallest_changes": [_proposal(proposal) for proposal in fit.smallest_changes(plan)],
-        "assumptions": [*plan.assumptions],
-        "notes": [*notes, *_warnings(plan, top)],
-    }
+    low, high = round(top.gib - top.error_gib, 2), round(top.gib + top.error_gib, 2)
+    answer = MemoryAnswer(
+        model=_model(plan),
+        gpu=_gpu(plan),
+        framework=plan.framework,
+        phases=[_phase(phase, plan) for phase in found],
+        peak_gib=round(top.gib, 2),
+        peak_phase=top.name,
+        error_band={"low": low, "high": high},
+        fits=not failing,
+        failing=failing,
+        rollout=_cache(plan),
+        host=[HostRow(name, round(gib, 2), formula) for name, gib, formula in phases.host_gib(plan)],
+        smallest_changes=[_change(proposal) for proposal in fit.smallest_changes(plan)],
+        assumptions=list(plan.assumptions),
+        notes=[*notes, *_warnings(plan, top)],
+    )
+    data: dict[str, Any] = plain(answer)
+    data["phases"] = [_filled(row) for row in data["phases"]]
+    return {**data, "model": _filled(data["model"])}
 
 
-def _gpu(plan: Plan) -> dict[str, Any]:
+def _filled(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value not in (None, "")}
+
+
+def _gpu(plan: Plan) -> GpuRow:
     card = plan.card
-    usable = round(card.visible_gib, 2)
-    return {"id": card.id, "title": card.title, "memory_gib": card.memory_gib, "usable_gib": usable,
-            "count": plan.trainer.world}  # fmt: skip
+    return GpuRow(card.id, card.title, card.memory_gib, round(card.visible_gib, 2), plan.trainer.world)
 
 
-def _host(name: str, gib: float, formula: str) -> dict[str, Any]:
-    return {"name": name, "gib": round(gib, 2), "formula": formula}
-
-
-def _model(plan: Plan) -> dict[str, Any]:
-    shape = plan.shape
-    row = {"name": shape.name, "parameters": shape.parameters(), "kv_bytes_per_token": shape.kv_bytes_per_token()}
+def _model(plan: Plan) -> ModelRow:
+    shape, trainer = plan.shape, plan.trainer
+    row = ModelRow(shape.name, shape.parameters(), shape.kv_bytes_per_token())
     if shape.experts:
-        row["active_parameters"] = shape.active_parameters()
-    if plan.trainer.lora_rank:
-        row["lora_parameters"] = shape.lora_parameters(plan.trainer.lora_rank, plan.trainer.lora_targets)
+        row.active_parameters = shape.active_parameters()
+    if trainer.lora_rank:
+        row.lora_parameters = shape.lora_parameters(trainer.lora_rank, trainer.lora_targets)
     return row
 
 
-def _phase(phase: phases.Phase, plan: Plan) -> dict[str, Any]:
+def _phase(phase: phases.Phase, plan: Plan) -> PhaseRow:
     why = fit.problem(phase, plan.card)
-    row: dict[str, Any] = {
-        "name": phase.name,
-        "terms": [
-            {
-                "name": term.name,
-                "gib": round(term.gib, 3),
-                "formula": term.formula,
-                "source": term.source,
-                "error": term.error,
-            }
-            for term in sorted(phase.terms, key=lambda term: -term.size)
-        ],
-        "total_gib": round(phase.gib, 2),
-        "fits": not why,
-    }
-    if why:
-        row["why"] = why
-    if phase.note:
-        row["note"] = phase.note
-    return row
+    found = sorted(phase.terms, key=lambda term: -term.size)
+    rows = [TermRow(term.name, round(term.gib, 3), term.formula, term.source, term.error) for term in found]
+    return PhaseRow(phase.name, rows, round(phase.gib, 2), not why, why, phase.note)
+
+
+def _change(proposal: fit.Proposal) -> ChangeRow:
+    return ChangeRow(proposal.changes, proposal.edits, round(proposal.peak_gib, 2), proposal.peak_phase)
 
 
 def _cache(plan: Plan) -> dict[str, Any]:
@@ -259,15 +258,6 @@ def _cache(plan: Plan) -> dict[str, Any]:
         "kv_tokens": tokens,
         "sequences_at_once": tokens // engine.sequence,
         "sequences_asked": engine.sequences,
-    }
-
-
-def _proposal(proposal: fit.Proposal) -> dict[str, Any]:
-    return {
-        "changes": proposal.changes,
-        "edits": proposal.edits,
-        "peak_gib": round(proposal.peak_gib, 2),
-        "peak_phase": proposal.peak_phase,
     }
 
 

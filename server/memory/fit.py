@@ -205,18 +205,15 @@ def _micro_batch(plan: Plan) -> Change:
 def _share(plan: Plan) -> Change:
     """The engine's share of the card: what its weights and one sequence need at least, more where there is room."""
 
-    def at(share: float, start: Plan) -> Plan:
-        return replace(start, rollout=replace(start.rollout, utilization=share))
-
-    least = _least_share(plan)
+    least = least_share(plan)
 
     def apply(start: Plan) -> Plan:
         usable = start.rollout.engine in ("vllm", "sglang", "shared") and least <= 0.95
-        return at(least, start) if usable else start
+        return with_share(start, least) if usable else start
 
     def relax(start: Plan) -> Iterator[Plan]:
         steps = round((0.95 - least) / 0.05)
-        yield from (at(round(least + 0.05 * step, 2), start) for step in range(steps, 0, -1))
+        yield from (with_share(start, round(least + 0.05 * step, 2)) for step in range(steps, 0, -1))
 
     return Change(
         "share",
@@ -228,8 +225,13 @@ def _share(plan: Plan) -> Change:
     )
 
 
-def _least_share(plan: Plan) -> float:
-    """In steps of 0.05; room for one sequence and a tenth more."""
+def with_share(plan: Plan, share: float) -> Plan:
+    """The plan with another engine share of the card."""
+    return replace(plan, rollout=replace(plan.rollout, utilization=share))
+
+
+def least_share(plan: Plan) -> float:
+    """The smallest engine share, in steps of 0.05, with room for one sequence and a tenth more; above 1: impossible."""
     need = 1.1 * plan.rollout.sequence * terms.kv_bytes_per_token(plan) + terms.engine_working(plan)
     need += 0 if plan.rollout.engine == "shared" else terms.engine_weights(plan).size
     steps = need / GIB / plan.card.visible_gib / 0.05

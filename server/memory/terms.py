@@ -100,6 +100,10 @@ def gradients(plan: Plan) -> Term:
     trainer, count = plan.trainer, plan.trained_parameters
     size = count * trainer.gradient_bytes / trainer.gradient_shards
     formula = f"{_billions(count)} x {trainer.gradient_bytes:g} B{_over(trainer.gradient_shards)}"
+    if trainer.weights_on_host and trainer.fsdp and not trainer.lora_rank:
+        layers = 2 * plan.shape.layer_parameters() + plan.shape.embedding_parameters()
+        formula = f"(2 layers + embeddings = {_billions(layers)}) x {trainer.gradient_bytes:g} B, then to the host"
+        return Term("gradients", layers * trainer.gradient_bytes, formula, FSDP, 0.5)
     if trainer.states_on_host and trainer.bucket_elements:  # handed to the host bucket by bucket
         return Term("gradients", 0, "handed to the host through the reduction buckets", DEEPSPEED, 0.0)
     return Term("gradients", size, formula, ZERO, 0.05)

@@ -140,7 +140,12 @@ async def test_a_missing_resource_is_a_protocol_error_of_one_line(client, uri):
 async def test_an_answer_conforms_to_its_schema(client, tool):
     import jsonschema
 
-    arguments = {"match_skill": {"query": "GRPO NaN"}, "validate_config": {"config": "a.b=1"}}.get(tool, {})
+    needed = {
+        "match_skill": {"query": "GRPO NaN"},
+        "validate_config": {"config": "a.b=1"},
+        "estimate_memory": {"model": "Qwen3-4B"},
+    }
+    arguments = needed.get(tool, {})
     answer = (await client.call_tool(tool, arguments)).structured_content
     schema = json.loads((await client.read_resource(f"schema://{tool}")).contents[0].text)
     jsonschema.validate(answer, schema)

@@ -37,6 +37,8 @@ LAYERS = {
     "checks": {"checks", "configs", "store"},
     "lookup": {"lookup", "configs", "store"},
     "proofs": {"proofs", "lookup", "configs", "store"},
+    "memory": {"memory", "configs", "store"},
+    "rtx4090": {"rtx4090", "memory", "lookup", "validate", "checks", "configs", "store"},
     "render": {"render", "checks", "configs", "store"},
     "store/schema.py": {"store", "checks"},  # runs when knowledge is built, never on a user's machine
 }
