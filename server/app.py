@@ -21,7 +21,19 @@ from mcp.shared.exceptions import MCPError
 from . import __version__, limits, prompts, resources
 from .configs.values import InputError
 from .roots import Roots
-from .tools import explain, fixes, match_skill, matrix, playbook, proof, read_reference, symptoms, validate_config
+from .tools import (
+    estimate_memory,
+    explain,
+    fixes,
+    match_skill,
+    matrix,
+    playbook,
+    proof,
+    read_reference,
+    rtx4090,
+    symptoms,
+    validate_config,
+)
 from .tools.tool import Answer, Tool
 
 TOOLS: Sequence[Tool] = (
@@ -32,6 +44,8 @@ TOOLS: Sequence[Tool] = (
     matrix.TOOL,
     explain.TOOL,
     proof.TOOL,
+    rtx4090.TOOL,
+    estimate_memory.TOOL,
     match_skill.TOOL,
     read_reference.TOOL,
 )

@@ -209,6 +209,20 @@ def _add_memory(verbs: Any) -> None:
     verb.add_argument("--detail", choices=("brief", "normal", "full"), help="how much (json: full, else normal)")
     verb.add_argument("--format", choices=("text", "json"), default="text")
     verb.set_defaults(run=_memory)
+    verb = verbs.add_parser(
+        "rtx4090",
+        help="report for one 24 GB card (or another) on a topic",
+        description=(
+            "Report for one card, computed: what fits, launchable configs, known faults that it can meet. Topics: "
+            "playbook, config, zero, fsdp, moe, muon, nan, streams, knowledge."
+        ),
+        allow_abbrev=False,
+    )
+    verb.add_argument("topic", nargs="?", default="", metavar="TOPIC", help="default: playbook")
+    verb.add_argument("--gpu", default="", metavar="NAME", help="another card, e.g. L40S")
+    verb.add_argument("--detail", choices=("brief", "normal", "full"), help="how much (json: full, else normal)")
+    verb.add_argument("--format", choices=("text", "json"), default="text")
+    verb.set_defaults(run=_one_card)
 
 
 def _positive(text: str) -> int:
@@ -462,6 +476,23 @@ def _memory(options: argparse.Namespace) -> int:
         from .render.memory import memory_text
 
         print(clean(memory_text(data)))
+    return EXIT_OK
+
+
+def _one_card(options: argparse.Namespace) -> int:
+    from .rtx4090.report import report
+
+    as_json = options.format == "json"
+    data = report(options.topic, options.gpu, options.detail or ("full" if as_json else "normal"))
+    if as_json:
+        import json
+
+        print(json.dumps(data, ensure_ascii=False, indent=2))
+    else:
+        from .model import clean
+        from .render.card import card_text
+
+        print(clean(card_text(data)))
     return EXIT_OK
 
 

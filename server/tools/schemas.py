@@ -11,6 +11,8 @@ ANSWERS = {
     "fixes": ("lookup.answers", "FixesAnswer"),
     "matrix": ("lookup.answers", "MatrixAnswer"),
     "explain": ("lookup.answers", "ExplainAnswer"),
+    "rtx4090": ("rtx4090.sections", "CardAnswer"),
+    "estimate_memory": ("memory.answers", "MemoryAnswer"),
     "match_skill": ("lookup.answers", "SkillsAnswer"),
     "read_reference": ("lookup.answers", "NoteAnswer"),
 }

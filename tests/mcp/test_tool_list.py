@@ -23,6 +23,8 @@ BUDGET = {
     "matrix": 930,
     "explain": 750,
     "proof": 520,
+    "rtx4090": 490,
+    "estimate_memory": 740,
     "match_skill": 500,
     "read_reference": 1_020,
 }
