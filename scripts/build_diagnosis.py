@@ -40,7 +40,7 @@ def build_diagnosis(lookup: Mapping[str, Any]) -> dict[str, Any]:
         for kind, row in entries
         for pattern in row.get("signatures", ())
     ]
-    kept = {name: weights[name] for name in ("knobs", "topics", "signs", "cues")}
+    kept = {name: weights[name] for name in ("knobs", "topics", "signs", "config_signs", "cues")}
     return {"empty_words": empty, "entries": names, "postings": postings, "signatures": signatures, **kept}
 
 
@@ -66,7 +66,7 @@ def text_of_symptom(row: Mapping[str, Any]) -> str:
 
 def check(weights: Mapping[str, Any], patterns: list[str]) -> None:
     """Names that cues use exist, and expressions compile."""
-    for name, ways in weights["signs"].items():
+    for name, ways in [*weights["signs"].items(), *weights["config_signs"].items()]:
         for way in ways:
             try:
                 re.compile(way)
@@ -77,7 +77,7 @@ def check(weights: Mapping[str, Any], patterns: list[str]) -> None:
     if unknown := named - set(patterns):
         raise SystemExit(f"diagnosis.yaml: no such pattern: {', '.join(sorted(unknown))}")
     signs = {sign for row in weights["cues"] for sign in (*row["when"], *row.get("unless", ()))}
-    if unknown := signs - set(weights["signs"]):
+    if unknown := (signs | set(weights["config_signs"])) - set(weights["signs"]):
         raise SystemExit(f"diagnosis.yaml: no such sign: {', '.join(sorted(unknown))}")
 
 

@@ -282,22 +282,38 @@ def _validate(options: argparse.Namespace) -> int:
 def _diagnose(options: argparse.Namespace) -> int:
     from .configs.files import read_text
     from .diagnosis.diagnose import diagnose
-    from .model import clean, plain
+    from .diagnosis.short import to_data
+    from .model import clean
 
     logs = [_piped_log() if name == "-" else Path(name) for name in options.log]
     config = read_text(options.config) if options.config is not None else ""
     answer = diagnose(
         options.symptoms, logs, config, options.framework, _versions(options), options.focus, options.limit
     )
+    data = to_data(answer)
+    if options.html is not None:
+        _write_page(options.html, data)
     if options.format == "json":
         import json
 
-        print(json.dumps(plain(answer), ensure_ascii=False, indent=2))
+        print(json.dumps(data, ensure_ascii=False, indent=2))
     else:
-        from .render.diagnosis import render_diagnosis
+        from .render.diagnosis import text_of
 
-        print(clean(render_diagnosis(answer)))
+        print(clean(text_of(data)))
     return EXIT_OK
+
+
+def _write_page(path: Path, data: dict[str, Any]) -> None:
+    from .model import clean
+    from .render.html import page
+
+    try:
+        path.write_text(clean(page(data)), encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"--html {path}: cannot be written ({error.strerror}); name a file in a folder that exists"
+        ) from None
 
 
 def _piped_log() -> str:

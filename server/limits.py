@@ -24,6 +24,7 @@ MAX_PASTED_CHARS = 1_000_000  # config text given in a call; a longer one comes 
 MAX_PATH_CHARS = 4_096  # the file or files that a call names
 MAX_WORD_CHARS = 200  # any other text argument
 MAX_MODEL_CHARS = 100_000  # name of a model, or the text of its config.json
+MAX_SYMPTOM_CHARS = 20_000  # the user's words for diagnose
 MAX_QUERY_CHARS = 2_000  # words or log lines that a look-up is asked with
 MAX_PAGE_CHARS = 50_000  # part of a note in one answer
 MAX_TARGETS = 20  # files of one run named in one call

@@ -1,31 +1,40 @@
 """How often diagnose names the right pattern and bug on labelled cases, also for bugs that it does not know.
 
-python benchmarks/diagnosis/accuracy.py CASES.yaml [--misses] [--json]
+python benchmarks/diagnosis/accuracy.py [CASES.yaml] [--misses]
 
 CASES.yaml: a list of {id, framework, user_text, log_excerpt, config_excerpt, versions, truth: {pattern, also_accepted,
-bug_ref}}. Three settings are told apart:
-  known     the knowledge base as it is;
-  held out  the bug of each case is taken out of the knowledge base first: what a bug looks like that nobody entered;
-  folds     the weights (knobs) are chosen on all cases but those of one pattern or framework, and used on these.
+bug_ref}}; without it the reports that were written for this benchmark (reports.yaml). What is told apart:
+
+  BM25          the cases themselves as documents, one left out at a time: the reference point
+  known         the knowledge base as it is
+  held out      the bug of each case is taken out of the knowledge base first: a bug that nobody entered
+  by pattern,   as held out, and only cues that were right in a case of another pattern fold or framework count, and
+  by framework  the weight of cues is the one that is best on the other folds: no rule tuned to one case helps it
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from grpo_guard.diagnosis import cues, index, ranking
 from grpo_guard.diagnosis import diagnose as diagnosis
+from grpo_guard.diagnosis.evidence import Evidence, gather
+from grpo_guard.diagnosis.words import terms
 from grpo_guard.store import lookup
 
 Case = dict[str, Any]
+_REPORTS = Path(__file__).with_name("reports.yaml")
+_CUE_WEIGHTS = (0.0, 0.05, 0.1, 0.15)
+_REPOSITORIES = {"rl": "nemo-rl", "megatron-lm": "megatron"}
 
 
 @dataclass(slots=True)
@@ -43,7 +52,7 @@ class Result:
 
     @property
     def lenient(self) -> bool:
-        return self.patterns[:1] != [] and self.patterns[0] in accepted(self.case)
+        return bool(self.patterns) and self.patterns[0] in accepted(self.case)
 
     @property
     def among_three(self) -> bool:
@@ -67,29 +76,31 @@ def number(name: str) -> str:
     """One form for "owner/repo#7" and "package-7"."""
     repo, _, digits = name.rpartition("#") if "#" in name else name.rpartition("-")
     repo = repo.rsplit("/", 1)[-1].lower()
-    return f"{ {'rl': 'nemo-rl', 'megatron-lm': 'megatron', 'deepspeed': 'deepspeed'}.get(repo, repo) }-{digits}"
+    return f"{_REPOSITORIES.get(repo, repo)}-{digits}"
 
 
-def entries_of(case: Case) -> set[str]:
+def entries_of(case: Case) -> frozenset[str]:
     """Ids of the entries in the knowledge base that are about the case's bug."""
     wanted = references(case)
-    found = set()
-    for name, bug in lookup.bugs().items():
-        numbers = {number(name), *map(number, diagnosis.other_numbers(bug, most=99))}
-        if numbers & wanted:
-            found.add(name)
-    return found
+
+    def is_about(name: str, bug: Case) -> bool:
+        return bool({number(name), *map(number, diagnosis.other_numbers(bug, most=99))} & wanted)
+
+    return frozenset(name for name, bug in lookup.bugs().items() if is_about(name, bug))
 
 
-def answer(case: Case, without: Iterable[str] = ()) -> Result:
-    found = diagnosis.diagnose(
-        case["user_text"],
-        ["\n".join(map(str, case["log_excerpt"]))] if case["log_excerpt"] else [],
-        "\n".join(map(str, case["config_excerpt"])),
-        case["framework"],
-        {name: str(value) for name, value in (case.get("versions") or {}).items()},
-        without=frozenset(without),
-    )
+def given(case: Case) -> dict[str, Any]:
+    """What the tool is shown of a case."""
+    return {
+        "logs": ["\n".join(map(str, case["log_excerpt"]))] if case["log_excerpt"] else [],
+        "config": "\n".join(map(str, case["config_excerpt"])),
+        "framework": case["framework"],
+        "versions": {name: str(value) for name, value in (case.get("versions") or {}).items()},
+    }
+
+
+def answer(case: Case, without: frozenset[str] = frozenset()) -> Result:
+    found = diagnosis.diagnose(case["user_text"], **given(case), without=without)
     return Result(
         case,
         [row.pattern for row in found.hypotheses],
@@ -98,15 +109,72 @@ def answer(case: Case, without: Iterable[str] = ()) -> Result:
     )
 
 
+def cross_validated(cases: Sequence[Case], fold_of: Callable[[Case], str]) -> list[Result]:
+    """Per fold: cues that were right elsewhere, with the weight that is best elsewhere."""
+    seen = [gather(case["user_text"], **given(case)) for case in cases]
+    without = [entries_of(case) for case in cases]
+    fired = [
+        {cue.why for cue in cues.cues_in(evidence) if cue.pattern == case["truth"]["pattern"]}
+        for case, evidence in zip(cases, seen, strict=True)
+    ]
+    knobs = index.data()["knobs"]
+    before = knobs["cue"]
+    results: list[Result | None] = [None] * len(cases)
+    for fold in sorted(set(map(fold_of, cases))):
+        inside = [place for place, case in enumerate(cases) if fold_of(case) == fold]
+        others = [place for place in range(len(cases)) if place not in inside]
+        proven = {why for place in others for why in fired[place]}
+        right: Counter[float] = Counter()
+        for weight in _CUE_WEIGHTS:
+            knobs["cue"] = weight
+            for place in others:
+                first = ranked(seen[place], without[place], proven)[0]
+                right[weight] += first in accepted(cases[place])
+        knobs["cue"] = max(_CUE_WEIGHTS, key=lambda weight: (right[weight], -weight))
+        for place in inside:
+            results[place] = Result(cases[place], ranked(seen[place], without[place], proven), [], set())
+    knobs["cue"] = before
+    return [result for result in results if result is not None]
+
+
+def ranked(evidence: Evidence, without: frozenset[str], proven: Iterable[str]) -> list[str]:
+    """Patterns in order, with proven cues only."""
+    allowed = frozenset(proven)
+    knobs = index.data()["knobs"]
+    rows = []
+    for row in ranking.rank(evidence, without).candidates:
+        unproven = knobs["cue"] * sum(cue.weight for cue in row.cues if cue.why not in allowed)
+        rows.append((unproven - row.score, row.pattern))
+    return [pattern for _, pattern in sorted(rows)][:5]
+
+
+def bm25(cases: Sequence[Case]) -> list[Result]:
+    """The pattern of the other cases that share most words."""
+    cut = terms()
+    texts = {case["id"]: cut.of(f"{case['user_text']} {' '.join(map(str, case['log_excerpt']))}") for case in cases}
+    names, postings = index.compile_postings(texts)
+    results = []
+    for place, case in enumerate(cases):
+        scores: Counter[int] = Counter()
+        for term in sorted(set(texts[case["id"]])):
+            row = postings[term]
+            for at in range(0, len(row), 2):
+                if row[at] != place:
+                    scores[int(row[at])] += row[at + 1]
+        order = [cases[other]["truth"]["pattern"] for other, _ in scores.most_common()]
+        results.append(Result(case, list(dict.fromkeys(order))[:5], [], set()))
+    assert len(names) == len(cases), "ids differ"
+    return results
+
+
 def figures(results: Sequence[Result]) -> dict[str, float]:
-    size = len(results)
     with_bug = [result for result in results if references(result.case)]
 
     def share(test: Callable[[Result], bool], rows: Sequence[Result] = results) -> float:
         return round(sum(map(test, rows)) / max(1, len(rows)), 3)
 
     return {
-        "cases": size,
+        "cases": len(results),
         "pattern@1": share(lambda row: row.strict),
         "lenient@1": share(lambda row: row.lenient),
         "pattern@3": share(lambda row: row.among_three),
@@ -127,22 +195,43 @@ def reliability(results: Sequence[Result]) -> list[dict[str, float]]:
     return rows
 
 
+def own_reports() -> list[Case]:
+    """reports.yaml as cases; the label is the pattern of the entry that a report was written from."""
+    return [
+        {
+            "id": row["bug"],
+            "framework": row["framework"],
+            "user_text": row["says"],
+            "log_excerpt": row.get("log", []),
+            "config_excerpt": row.get("config", []),
+            "truth": {"pattern": lookup.bugs()[row["bug"]]["pattern"], "bug_ref": row["bug"]},
+        }
+        for row in yaml.safe_load(_REPORTS.read_text(encoding="utf-8"))
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", type=Path)
-    parser.add_argument("--misses", action="store_true")
+    parser.add_argument("cases", type=Path, nargs="?")
+    parser.add_argument("--misses", action="store_true", help="also list the held-out cases that were missed")
     options = parser.parse_args()
-    cases: list[Case] = yaml.safe_load(options.cases.read_text(encoding="utf-8"))
-    known = [answer(case) for case in cases]
+    cases: list[Case] = yaml.safe_load(options.cases.read_text(encoding="utf-8")) if options.cases else own_reports()
     held_out = [answer(case, entries_of(case)) for case in cases]
-    for name, results in (("known", known), ("held out", held_out)):
-        print(name.ljust(9), json.dumps(figures(results)))
+    settings = {
+        "BM25": bm25(cases),
+        "known": [answer(case) for case in cases],
+        "held out": held_out,
+        "by pattern": cross_validated(cases, lambda case: str(case["truth"]["pattern"])),
+        "by framework": cross_validated(cases, lambda case: str(case["framework"])),
+    }
+    for name, results in settings.items():
+        print(f"{name:13}", json.dumps(figures(results)))
         for row in reliability(results):
-            print("          ", json.dumps(row))
-        if options.misses:
-            for result in results:
-                if not result.strict:
-                    print("   ", result.case["id"], result.case["truth"]["pattern"], result.patterns[:3])
+            print(" " * 15, json.dumps(row))
+    if options.misses:
+        for result in held_out:
+            if not result.strict:
+                print(result.case["id"], "wants", result.case["truth"]["pattern"], "got", result.patterns[:3])
     return 0
 
 

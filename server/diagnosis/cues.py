@@ -1,6 +1,7 @@
 """Cues: readable rules of the kind "out of memory, at the wake-up: the handover" (knowledge/diagnosis.yaml).
 
-A sign is something that a text may say, in several ways and two languages. A cue names the signs that must stand
+A sign is something that a text may say, in several ways and two languages. A config shows fewer signs than words do:
+that sleep mode is on does not mean that the failure is at the wake-up. A cue names the signs that must stand
 there together, those that must not, the pattern that it speaks for (or against, with a negative weight), and why.
 """
 
@@ -27,7 +28,10 @@ class Cue:
 
 def cues_in(evidence: Evidence) -> list[Cue]:
     """The cues that the words, log lines and settings give, in the order of the file."""
-    seen = signs_in("\n".join([evidence.words, *evidence.lines, evidence.config, *evidence.facts]))
+    seen = signs_in("\n".join([evidence.words, *evidence.lines, *evidence.facts]), "signs")
+    if not seen:
+        return []
+    seen |= signs_in(evidence.config, "config_signs")
     found = []
     for row in index.data()["cues"]:
         if seen.issuperset(row["when"]) and seen.isdisjoint(row.get("unless", ())):
@@ -35,12 +39,12 @@ def cues_in(evidence: Evidence) -> list[Cue]:
     return found
 
 
-def signs_in(text: str) -> frozenset[str]:
-    """Names of the signs that a text shows."""
+def signs_in(text: str, kind: str) -> frozenset[str]:
+    """Names of the signs that a text shows; kind: "signs" for words and logs, "config_signs" for a config."""
     text = text[:_MOST_CHARS]
-    return frozenset(name for name, expression in _signs().items() if expression.search(text))
+    return frozenset(name for name, expression in _signs(kind).items() if expression.search(text))
 
 
-@lru_cache(maxsize=1)
-def _signs() -> dict[str, re.Pattern[str]]:
-    return {name: re.compile("|".join(ways), re.IGNORECASE) for name, ways in index.data()["signs"].items()}
+@lru_cache(maxsize=2)
+def _signs(kind: str) -> dict[str, re.Pattern[str]]:
+    return {name: re.compile("|".join(ways), re.IGNORECASE) for name, ways in index.data()[kind].items()}

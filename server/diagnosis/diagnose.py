@@ -14,6 +14,7 @@ from .confidence import confidences
 from .evidence import Evidence, gather
 from .model import Diagnosis, Hypothesis, Signal
 from .ranking import Candidate, Ranked, fixed_before, rank
+from .words import as_written
 
 LIMIT = 5
 _BUGS, _OTHER_NUMBERS, _EVIDENCE, _REFERENCES = 3, 2, 6, 4
@@ -76,8 +77,9 @@ def _signals(evidence: Evidence, ranked: Ranked) -> list[Signal]:
         found.append(Signal(f"signature:{name}", title, "error", _quote(hit.text), "log", line=hit.line))
     for name, score in ranked.symptoms[:3]:
         if score >= floor and not any(row.id == f"signature:{name}" for row in found):
-            told = ", ".join(index.shared(f"symptom:{name}", ranked.asked, 4))
-            found.append(Signal(name, lookup.symptoms()[name]["title"], "info", f"words: {told}", "words"))
+            told = _told(f"symptom:{name}", evidence, ranked, 4)
+            if told:
+                found.append(Signal(name, lookup.symptoms()[name]["title"], "info", f"words: {told}", "words"))
     for finding in evidence.findings:
         if finding.severity != "info":
             line = finding.setting.line if finding.setting else None
@@ -99,9 +101,14 @@ def _hypothesis(place: int, candidate: Candidate, confidence: float, evidence: E
         evidence=_for(candidate, evidence, ranked, bugs)[:_EVIDENCE],
         against=_against(candidate, evidence, pattern, bugs),
         confirm=[*(bug["confirm"] for bug in entries[:1] if bug.get("confirm")), *checks],
-        fix=[pattern["first_advice"], *(f"{bug['id']}: {bug.get('workaround') or bug['fix']}" for bug in entries)],
+        fix=[pattern["first_advice"], *(_repair(bug) for bug in entries)],
         references=_references(pattern, entries),
     )
+
+
+def _repair(bug: Mapping[str, Any]) -> str:
+    other = f" Without it: {bug['workaround']}" if bug.get("workaround") else ""
+    return f"{bug['id']}: {bug['fix']}{other}"
 
 
 def _bugs_shown(candidate: Candidate, ranked: Ranked) -> list[str]:
@@ -132,10 +139,16 @@ def _for(candidate: Candidate, evidence: Evidence, ranked: Ranked, bugs: Sequenc
     for finding in evidence.findings:
         if finding.pattern == candidate.pattern:
             lines.append(f"config, {finding.rule}: {finding.message}")
-    told = ", ".join(index.shared(f"pattern:{candidate.pattern}", ranked.asked, 6))
+    told = _told(f"pattern:{candidate.pattern}", evidence, ranked, 6)
     lines += [f"words that speak for it: {told}"] if told else []
     lines += [f"like {name}: {known[name]['title']}" for name in bugs]
     return lines
+
+
+def _told(entry: str, evidence: Evidence, ranked: Ranked, most: int) -> str:
+    """The user's own words that an entry shares, the weightiest first."""
+    text = "\n".join([evidence.words, *evidence.lines])
+    return ", ".join(as_written(text, index.shared(entry, ranked.asked, 4 * most), most))
 
 
 def _against(candidate: Candidate, evidence: Evidence, pattern: Mapping[str, Any], bugs: Sequence[str]) -> list[str]:
@@ -168,9 +181,9 @@ def _ask_next(evidence: Evidence, ranked: Ranked, chosen: Sequence[Candidate], a
         asked.append("The log: the first error with 20 lines before it, or the metrics of the steps around it.")
     if not evidence.config.strip():
         asked.append("The launch script or config.")
-    packages = [package for row in chosen[:2] for name, _ in row.bugs[:2] for package in lookup.bugs()[name]["ranges"]]
+    packages = [package for bug in _bugs_shown(chosen[0], ranked)[:2] for package in lookup.bugs()[bug]["ranges"]]
     if missing := [name for name in dict.fromkeys(packages) if name not in evidence.versions]:
-        asked.append(f"Versions of {', '.join(missing[:4])}: they decide whether a known bug can be it.")
+        asked.append(f"Version of {', '.join(missing[:3])}: it decides whether a known bug can be it.")
     return asked[:4]
 
 

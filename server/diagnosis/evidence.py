@@ -12,12 +12,11 @@ from typing import Any
 
 from ..configs.files import clean, printable
 from ..configs.values import InputError
-from ..limits import MAX_LINE_CHARS
+from ..limits import MAX_LINE_CHARS, MAX_SYMPTOM_CHARS
 from ..model import Finding
 from . import signatures
 from .model import Signal
 
-MAX_WORDS_CHARS = 20_000  # of the user's own words
 _ALL_LINES = 60  # a log this short is read whole; of a longer one the telling lines
 _TELLING_LINES = 40
 _LAST_LINES = 10
@@ -60,10 +59,10 @@ def gather(
     versions: Mapping[str, str],
 ) -> Evidence:
     """Read everything once. Raises InputError for a file that cannot be read; odd content never raises."""
-    found = Evidence(clean(words[:MAX_WORDS_CHARS]), config=clean(config), framework=framework.strip().lower())
+    found = Evidence(clean(words[:MAX_SYMPTOM_CHARS]), config=clean(config), framework=framework.strip().lower())
     found.coverage = {"words": len(found.words), "files": [], "notes": []}
-    if len(words) > MAX_WORDS_CHARS:
-        found.coverage["notes"].append(f"only the first {MAX_WORDS_CHARS:,} characters of the words were read")
+    if len(words) > MAX_SYMPTOM_CHARS:
+        found.coverage["notes"].append(f"only the first {MAX_SYMPTOM_CHARS:,} characters of the words were read")
     _take_versions(found, versions)
     for log in logs:
         _take_log(found, log)

@@ -60,9 +60,10 @@ def find(lines: Iterable[str]) -> list[Hit]:
     hits: dict[str, Hit] = {}
     for first, chunk in _chunks(lines):
         words = frozenset("\n".join(chunk).translate(_LETTERS_ONLY).split())
-        for entry, expression, required in _signatures():
+        for entry, pattern, required in _signatures():
             if entry in hits or not required <= words:
                 continue
+            expression = re.compile(pattern, re.IGNORECASE)  # kept by `re`; most are never needed
             for offset, line in enumerate(chunk):
                 if expression.search(line):
                     hits[entry] = Hit(entry, first + offset, line.strip())
@@ -86,8 +87,5 @@ def _chunks(lines: Iterable[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 @lru_cache(maxsize=1)
-def _signatures() -> list[tuple[str, re.Pattern[str], frozenset[str]]]:
-    return [
-        (entry, re.compile(pattern, re.IGNORECASE), frozenset(required))
-        for entry, pattern, required in index.data()["signatures"]
-    ]
+def _signatures() -> list[tuple[str, str, frozenset[str]]]:
+    return [(entry, pattern, frozenset(required)) for entry, pattern, required in index.data()["signatures"]]

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 _PIECE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+[a-z]*|[\u3400-\u9fff]+")
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z])")  # IndexError, not LoRA
 _LONGEST_FORM = 6  # words of the longest phrase that names a concept
 _ENDINGS = ("ations", "ation", "ings", "ing", "ed", "es", "s", "e")
 _SHORTEST_STEM = 4
@@ -75,6 +75,14 @@ class Terms:
         found = [f"@{self._named[form]}" for form in self._chinese.findall(run)]
         rest = self._fillers.sub(" ", self._chinese.sub(" ", run))
         return found + [piece[at : at + 2] for piece in rest.split() for at in range(max(1, len(piece) - 1))]
+
+
+def as_written(text: str, wanted: Iterable[str], most: int) -> list[str]:
+    """The words of a text whose stems are wanted, as the user wrote them, in the order of `wanted`."""
+    written: dict[str, str] = {}
+    for piece in _PIECE.findall(text):
+        written.setdefault(stem(piece.lower()), piece)
+    return [written[term] for term in wanted if term in written][:most]
 
 
 @lru_cache(maxsize=65536)

@@ -1,0 +1,67 @@
+"""diagnose: from what is seen of a run to the few causes that fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, WithJsonSchema
+
+from .. import limits
+from ..configs.values import InputError
+from ..roots import Roots
+from .arguments import Arguments, ConfigText, Detail, Name, Names, Versions, Word
+from .tool import Answer, Tool
+
+# The caps are enforced and told by the error; in the tool list they would cost more than they help.
+_TEXT = WithJsonSchema({"type": "string"})
+Symptoms = Annotated[str, Field(max_length=limits.MAX_SYMPTOM_CHARS), _TEXT]
+LogText = Annotated[str, Field(max_length=limits.MAX_PASTED_CHARS), _TEXT]
+
+
+class Diagnose(Arguments):
+    symptoms: Annotated[Symptoms, Field(description="What you see, in words")] = ""
+    log: Annotated[LogText, Field(description="Lines of it")] = ""
+    log_path: Annotated[Names, _TEXT, Field(default_factory=list, max_length=limits.MAX_TARGETS)]
+    config: Annotated[ConfigText, _TEXT, Field(description="Script, config or a piece")] = ""
+    config_path: Annotated[Name, _TEXT] = ""
+    framework: Annotated[Word, _TEXT] = ""
+    versions: Annotated[Versions, Field(default_factory=dict)]
+    focus: Literal["all", "nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge"] = "all"
+    limit: Annotated[int | None, Field(ge=1, le=limits.MAX_ROWS)] = None
+    detail: Detail = "brief"
+
+
+def run(asked: Diagnose, roots: Roots) -> Answer:
+    """Read what was given, rank the causes, and answer. Raises InputError."""
+    # Imported with the first call, so that a client sees the tool list without waiting for the domain.
+    from ..configs.files import read_text
+    from ..diagnosis.diagnose import diagnose
+    from ..diagnosis.short import to_data
+    from ..render.diagnosis import text_of
+
+    if asked.config.strip() and asked.config_path:
+        raise InputError("give either `config` (text) or `config_path` (a file), not both")
+    logs: list[Path | str] = [roots.find(name).path for name in asked.log_path]
+    logs += [asked.log] if asked.log.strip() else []
+    config = read_text(roots.find(asked.config_path).path) if asked.config_path else asked.config
+    answer = diagnose(asked.symptoms, logs, config, asked.framework, asked.versions, asked.focus, asked.limit)
+    data = {name: value for name, value in to_data(answer, asked.detail, asked.limit).items() if value is not None}
+    return Answer(data, text_of(data))
+
+
+TOOL = Tool(
+    name="diagnose",
+    title="Diagnose a run",
+    description="Ranked causes of a failed or odd run, with evidence, checks, fixes and known bugs.",
+    arguments=Diagnose,
+    run=run,
+    answers={
+        "signals": "array",
+        "hypotheses": "array",
+        "ask_next": "array",
+        "not_a_fault": "string",
+        "coverage": "object",
+        "notes": "array",
+    },
+)
