@@ -95,6 +95,8 @@ def _covers(run: RunConfig, mini_field: str, dynamic_field: str) -> Outcome:
 
 def train_batch_is_multiple_of_mini_batch(run: RunConfig) -> Outcome:
     """verl 0.8's main_ppo cuts the batch into whole mini-batches and asserts that nothing is left."""
+    if not starts_from_stock(run):
+        return NotApplicable("the program has a trainer of its own, which may assemble the batch otherwise")
     if missing := open_question(run, "train_batch_prompts", "mini_batch_prompts"):
         return missing
     prompts, mini = number(run, "train_batch_prompts"), number(run, "mini_batch_prompts")

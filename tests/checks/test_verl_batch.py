@@ -212,3 +212,10 @@ def test_unset_expert_tensor_parallel_takes_the_dense_one() -> None:
     assert "= 16 (expert_tensor_parallel_size unset takes the tensor parallel size)" in outcome.message
     run = run_of(sharding_backend="megatron", **sizes, expert_tensor_parallel=1)
     assert isinstance(verl_parallel.megatron_parallel_divides(run), Pass)
+
+
+def test_a_trainer_of_its_own_may_count_its_mini_batch_otherwise() -> None:
+    uneven = {"train_batch_prompts": 8, "mini_batch_prompts": 128}
+    check = verl_batch.train_batch_is_multiple_of_mini_batch
+    assert isinstance(check(run_of("0.8.0", **uneven)), Hit)
+    assert isinstance(check(run_of("0.8.0", **uneven, program="verl.experimental.vla.main_ppo")), NotApplicable)
