@@ -41,7 +41,14 @@ def build_diagnosis(lookup: Mapping[str, Any]) -> dict[str, Any]:
         for pattern in row.get("signatures", ())
     ]
     kept = {name: weights[name] for name in ("knobs", "topics", "signs", "config_signs", "cues")}
-    return {"empty_words": empty, "entries": names, "postings": postings, "signatures": signatures, **kept}
+    return {
+        "empty_words": empty,
+        "vague": sorted(weights["vague"].split()),
+        "entries": names,
+        "postings": postings,
+        "signatures": signatures,
+        **kept,
+    }
 
 
 def text_of_bug(bug: Mapping[str, Any], titles: Mapping[str, str]) -> str:

@@ -57,10 +57,14 @@ def diagnose(
 
 
 def _says_enough(evidence: Evidence, ranked: Ranked) -> bool:
-    """Whether anything in the input is like something known."""
+    """Whether the input says more than that something is wrong."""
     best = ranked.candidates[0]
-    told = best.parts["cues"] > 0 or best.parts["config"] > 0 or best.parts["signals"] > 0 or bool(evidence.hits)
-    return told or ranked.strength >= float(index.data()["knobs"]["enough"])
+    if evidence.hits or best.parts["config"] > 0 or best.parts["signals"] > 0:
+        return True
+    known = index.data()["postings"]
+    told = {term for term in ranked.asked if term in known}.difference(index.data()["vague"])
+    concepts = sum(term.startswith("@") for term in told)  # "为零" is one term, "zero" a word and a concept
+    return len(told) + concepts >= int(index.data()["knobs"]["enough"])
 
 
 def _chosen(ranked: Ranked, focus: str) -> list[Candidate]:

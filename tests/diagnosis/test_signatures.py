@@ -1,0 +1,68 @@
+"""Error lines of known bugs and symptoms are found by one pass over a log."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from grpo_guard.diagnosis import index
+from grpo_guard.diagnosis.signatures import Hit, compile_signature, find
+from grpo_guard.store import lookup
+
+EXAMPLES = [
+    (f"{kind}:{entry['id']}", example)
+    for kind, entries in (("bug", lookup.bugs()), ("symptom", lookup.symptoms()))
+    for entry in entries.values()
+    for example in entry.get("examples", ())
+]
+HEALTHY = Path(__file__).parents[1] / "knowledge" / "healthy_lines.txt"
+
+
+@pytest.mark.parametrize(
+    ("entry", "example"), EXAMPLES, ids=[f"{entry} {at}" for at, (entry, _) in enumerate(EXAMPLES)]
+)
+def test_each_example_is_found_amid_noise(entry: str, example: str) -> None:
+    noise = [f"step:{step} - actor/pg_loss:0.01 - timing_s/gen:31.5" for step in range(40)]
+    hits = find([*noise, f"(TaskRunner pid=71) {example}", *noise])
+    assert entry in {hit.entry for hit in hits if hit.line == 41}
+
+
+def test_healthy_lines_show_nothing() -> None:
+    assert find(HEALTHY.read_text(encoding="utf-8").splitlines()) == []
+
+
+def test_the_first_line_counts() -> None:
+    line = "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0"
+    assert Hit("symptom:nan_loss", 2, line) in find(["ok", line, line])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (r"EngineDeadError: EngineCore encountered an issue", ["encountered", "enginecore"]),
+        (r"(?:foo|bar) nothing sure", ["nothing"]),
+        (r"[a-z]+", []),
+    ],
+)
+def test_only_words_that_every_match_contains_are_required(pattern: str, words: list[str]) -> None:
+    assert compile_signature(pattern) == words
+
+
+def test_required_words_never_hide_a_match() -> None:
+    for entry, pattern, required in index.data()["signatures"]:
+        kind, _, name = entry.partition(":")
+        examples = (lookup.bugs() if kind == "bug" else lookup.symptoms())[name]["examples"]
+        for example in examples:
+            if re.search(pattern, example, re.IGNORECASE):
+                assert set(required) <= set(re.sub(r"[^a-zA-Z]", " ", example).lower().split()), (entry, pattern)
+
+
+def test_hostile_text_gets_an_answer() -> None:
+    """Quadratic time would not end here."""
+    assert (
+        find(["a" * 5_000_000, "error " * 200_000, "\ud800\x00\x1b[31m" * 1000, json.dumps({"x": "nan" * 10_000})])
+        == []
+    )
