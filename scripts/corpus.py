@@ -606,8 +606,9 @@ def often_rows(result: FindingsResult) -> list[list[object]]:
 
 
 def told(row: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
-    line = (finding.get("setting") or {}).get("line") or 0
-    return f"{row['name']}:{line} {finding['rule']}: {finding['message']}"
+    setting = finding.get("setting") or {}
+    here = setting.get("file", "") in row["name"]  # else the value is of a file that the script reads
+    return f"{row['name']}:{(setting.get('line') or 0) if here else 0} {finding['rule']}: {finding['message']}"
 
 
 def print_findings(result: FindingsResult, limit: int) -> None:
