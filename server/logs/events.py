@@ -1,0 +1,146 @@
+"""Exceptions, watchdogs and memory errors of a console, with the phase in which they stand.
+
+What counts as which kind, and what names a phase, is data (knowledge/signals.yaml `events` and `phases`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from ..store import signals
+from .model import Event
+
+MAX_EVENTS = 300
+_MOST_OF_KIND = 12
+_MAX_TEXT = 300
+_MAX_FRAMES = 200
+_FRAME = re.compile(r'^\s*File "(?:[^"]*[/\\])?([^"/\\]+)", line \d+, in (\S+)')
+_PATH = re.compile(r'^\s*File "([^"]*)"')
+_LAST = re.compile(
+    r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Timeout|Died|Dead|Unavailable)\b\w*)(?::|$)"
+)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A traceback whose last line has not come yet."""
+
+    line: int
+    frames: list[str] = field(default_factory=list)
+    path: str = ""  # everything that may name a phase
+    lines: int = 0
+
+
+class EventReader:
+    """Collects events; tracebacks of several processes may be mixed line by line."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.found: list[Event] = []
+        self.dropped = 0
+        self._open: dict[str, _Open] = {}
+        self._phase = ""
+        self._counts: dict[str, int] = {}
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        return _marks()
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._open)
+
+    def take(self, text: str, line: int, origin: str, rank: int | None, step: float | None) -> bool:
+        """Read one line; true when it is part of a traceback or an event."""
+        if "Traceback (most recent call last)" in text:
+            self._open[origin] = _Open(line)
+            return True
+        if (trace := self._open.get(origin)) and self._in_traceback(trace, text, line, origin, rank, step):
+            return True
+        if trace is None and _LAST.match(text):
+            return self._add(self._kind(text, "exception"), text, line, rank, step, "")
+        kind = self._kind(text, "")
+        if kind:
+            return self._add(kind, text, line, rank, step, "")
+        if len(text) < 400 and (phase := phase_of(text)):
+            self._phase = phase
+        return False
+
+    def _in_traceback(
+        self, trace: _Open, text: str, line: int, origin: str, rank: int | None, step: float | None
+    ) -> bool:
+        trace.lines += 1
+        if frame := _FRAME.match(text):
+            if len(trace.frames) < _MAX_FRAMES:
+                trace.frames.append(f"{frame[1]}:{frame[2]}")
+                where = _PATH.match(text)
+                trace.path += f" {where[1] if where else ''} {frame[2]}"
+            return True
+        if text.startswith((" ", "\t")) or not text.strip() or trace.lines > 2_000:
+            if trace.lines > 2_000:
+                del self._open[origin]
+            elif len(trace.path) < 20_000:
+                trace.path += f" {text.strip()[:200]}"
+            return True
+        if _LAST.match(text) or not text.startswith(("During handling", "The above exception")):
+            del self._open[origin]
+            if not _LAST.match(text) and ": " not in text:
+                return False  # some other line: the traceback was cut
+            return self._add(self._kind(text, "exception"), text, line, rank, step, trace.path, trace.frames)
+        return True
+
+    def _add(
+        self,
+        kind: str,
+        text: str,
+        line: int,
+        rank: int | None,
+        step: float | None,
+        path: str,
+        frames: list[str] | None = None,
+    ) -> bool:
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        if self._counts[kind] > _MOST_OF_KIND or len(self.found) >= MAX_EVENTS:
+            self.dropped += 1
+            return True
+        phase = phase_of(f"{path} {text}") or self._phase
+        self.found.append(
+            Event(kind, text.strip()[:_MAX_TEXT], line, self.file, phase, rank, step, tuple((frames or [])[-8:]))
+        )
+        return True
+
+    def _kind(self, text: str, otherwise: str) -> str:
+        for kind, expression, literals in _kinds():
+            if any(mark in text for mark in literals) and expression.search(text, 0, 4_000):
+                return kind
+        return otherwise
+
+
+def phase_of(text: str) -> str:
+    """The phase that a text names: start, rollout, wake_up, sync, log_prob, update, reward, checkpoint; "" for none."""
+    best, place = "", -1
+    for phase, expression in _phases():
+        for found in expression.finditer(text):
+            if found.start() > place:  # the innermost frame says most
+                best, place = phase, found.start()
+    return best
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> list[tuple[str, re.Pattern[str], list[str]]]:
+    return [(kind, re.compile("|".join(row["shapes"])), row["marks"]) for kind, row in signals.data()["events"].items()]
+
+
+@lru_cache(maxsize=1)
+def _phases() -> list[tuple[str, re.Pattern[str]]]:
+    return [(phase, re.compile("|".join(ways))) for phase, ways in signals.data()["phases"].items()]
+
+
+@lru_cache(maxsize=1)
+def _marks() -> tuple[str, ...]:
+    marks = {"Traceback (most recent", "Error", "Exception"}
+    for row in signals.data()["events"].values():
+        marks.update(row["marks"])
+    return tuple(sorted(marks))

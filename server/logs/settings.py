@@ -1,0 +1,179 @@
+"""What really ran: settings and versions that a log prints. Text is parsed as literals; nothing is evaluated."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .model import Printed
+
+MAX_BLOCK_LINES, MAX_BLOCK_CHARS = 6_000, 600_000
+MAX_SETTINGS = 5_000
+_MAX_VALUE = 500
+_OPENING = re.compile(r"^(?:[\w .:/-]{0,60}[:=] ?)?(\{['\"][\w.]+['\"]: .*)$")
+_DOTTED = re.compile(r"^(?:.*\[print\] )?\s{1,4}(\w[\w.]*) \.{3,} (\S.*)$")
+_VERSIONS = (
+    (re.compile(r"vLLM API server version v?(\d[\w.+]*)"), "vllm"),
+    (re.compile(r"Initializing an? (?:V\d )?LLM engine \(v?(\d[\w.+]*)\)"), "vllm"),
+    (re.compile(r"['\"]?transformers_version['\"]?: ['\"](\d[\w.+]*)['\"]"), "transformers"),
+    (re.compile(r"DeepSpeed info: version=(\d[\w.]*)"), "deepspeed"),
+    (re.compile(r"\bRay runtime started.*?|\bray[ _]version['\"]?[:= ]+['\"]?(\d+\.\d+[\w.]*)", re.IGNORECASE), "ray"),
+    (re.compile(r"\bNCCL version (\d[\w.]*?)(?=\+|\s|$)"), "nccl"),
+    (re.compile(r"\bLoaded flash_attn version[: ]+(\d[\w.]*)"), "flash-attn"),
+    (
+        re.compile(
+            r"(?:^|[\s,;(])(torch|transformers|vllm|sglang|verl|trl|deepspeed|accelerate|peft|ray|openrlhf|flash[-_]attn"
+            r"|megatron[-_]core|unsloth|numpy|tensordict)(?: version)?(?:==|[:=] ?['\"]?| v?(?=\d+\.\d+\.))"
+            r"v?(\d+\.\d+[\w.+]*)",
+            re.IGNORECASE,
+        ),
+        "",
+    ),
+)
+VERSION_MARKS = ("version", "==", "LLM engine (v", "transformers", "torch", "vllm")
+
+
+class PrintedSettings:
+    """Collects settings of a console: a printed dict (verl, NeMo-RL), a dotted list (Megatron, DeepSpeed)."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.found: dict[str, Printed] = {}
+        self.versions: dict[str, str] = {}
+        self.notes: list[str] = []
+        self._open: dict[str, _Block] = {}
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._open)
+
+    def take(self, text: str, line: int, origin: str) -> bool:
+        """Read one line; true when it belongs to a printed config."""
+        if block := self._open.get(origin):
+            return self._go_on(block, text, origin)
+        if (found := _DOTTED.match(text)) and len(self.found) < MAX_SETTINGS:
+            self._keep(found[1], _literal(found[2].strip()), line)
+            return True
+        opening = _OPENING.match(text)
+        if opening is None or len(self._open) > 8:
+            return False
+        block = _Block(line)
+        block.add(opening[1])
+        if block.depth > 0:
+            self._open[origin] = block
+        elif opening[1].count("{") > 1:  # a nested dict on one line is a config; a flat one is a record of metrics
+            self._close(block)
+        return False
+
+    def _go_on(self, block: _Block, text: str, origin: str) -> bool:
+        # Lines of another process may stand between; those of a printed dict are indented or go on with a quote.
+        if not origin and not text.startswith((" ", "}", "'", "]", ")")):
+            block.strange += 1
+            if block.strange > 50:
+                del self._open[origin]
+                self._close(block)
+            return False
+        block.add(text)
+        if block.depth <= 0 or block.full:
+            del self._open[origin]
+            self._close(block)
+        return True
+
+    def finish(self) -> None:
+        """Take what is still open."""
+        for block in self._open.values():
+            self._close(block)
+        self._open = {}
+
+    def _close(self, block: _Block) -> None:
+        data = _literal(block.text)
+        if not isinstance(data, dict):
+            pairs = list(_pairs(block.text))
+            if pairs:
+                self.notes.append(f"line {block.line}: a printed config is cut or mixed with other lines; read in part")
+            for key, value in pairs:
+                self._keep(key, value, block.line)
+            return
+        for key, value in flatten(data):
+            self._keep(key, value, block.line)
+
+    def _keep(self, key: str, value: Any, line: int) -> None:
+        if len(self.found) < MAX_SETTINGS:
+            self.found.setdefault(key, Printed(key, value, line, self.file))
+
+    def take_version(self, text: str) -> None:
+        """Versions that a line names."""
+        for expression, package in _VERSIONS:
+            for found in expression.finditer(text):
+                if not found.groups() or found[found.lastindex or 0] is None:
+                    continue
+                name = package or found[1].lower().replace("_", "-")
+                self.versions.setdefault(name, found[found.lastindex or 1].rstrip("."))
+
+
+class _Block:
+    """A printed dict over several lines."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.depth = 0
+        self.strange = 0
+        self._parts: list[str] = []
+        self._chars = 0
+
+    def add(self, text: str) -> None:
+        self._parts.append(text)
+        self._chars += len(text)
+        bare = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "", text)
+        self.depth += sum(bare.count(char) for char in "{[(") - sum(bare.count(char) for char in "}])")
+
+    @property
+    def full(self) -> bool:
+        return len(self._parts) > MAX_BLOCK_LINES or self._chars > MAX_BLOCK_CHARS
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._parts)
+
+
+def _literal(text: str) -> Any:
+    """A Python literal, or the text itself."""
+    if len(text) > MAX_BLOCK_CHARS:
+        return text[:_MAX_VALUE]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            return text[:_MAX_VALUE]
+
+
+_PAIR = re.compile(
+    r"['\"](\w+)['\"]: ?"
+    r"(?:(\{)|('(?:[^'\\]|\\.){0,300}'|\"(?:[^\"\\]|\\.){0,300}\"|[-+\w.]+|\[[^\]\[{}]{0,300}\]))|([{}])"
+)
+
+
+def _pairs(text: str) -> Iterator[tuple[str, Any]]:
+    """Settings of a dict that is not whole, with the path that its braces give."""
+    path: list[str] = []
+    for found in _PAIR.finditer(text):
+        if found[2]:
+            path.append(found[1])
+        elif found[4] == "}":
+            path = path[:-1]
+        elif found[1]:
+            yield ".".join([*path, found[1]]), _literal(found[3])
+
+
+def flatten(data: Mapping[Any, Any], before: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Leaves of a nested mapping by dotted path."""
+    for key, value in data.items():
+        name = f"{before}{key}"
+        if isinstance(value, Mapping) and value and depth < 20:
+            yield from flatten(value, f"{name}.", depth + 1)
+        else:
+            yield name, value if len(str(value)) <= _MAX_VALUE else str(value)[:_MAX_VALUE]
