@@ -36,7 +36,7 @@ def build_diagnosis(lookup: Mapping[str, Any]) -> dict[str, Any]:
     names, postings = compile_postings({name: terms.of(text) for name, text in texts.items()})
     entries = [("bug", bug) for bug in lookup["bugs"].values()] + [("symptom", row) for row in lookup["symptoms"]]
     signatures = [
-        [f"{kind}:{row['id']}", pattern, compile_signature(pattern)]
+        [f"{kind}:{row['id']}", pattern, *compile_signature(pattern)]
         for kind, row in entries
         for pattern in row.get("signatures", ())
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,10 @@ _ALL_LINES = 60  # a log this short is read whole; of a longer one the telling l
 _TELLING_LINES = 40
 _LAST_LINES = 10
 _SHOWN_CHARS = 300
-_TELLING = re.compile(
-    r"error|exception|traceback|assert|fatal|warn|fail|nan\b|\binf\b|out of memory|timeout|timed out|watchdog|killed"
-    r"|abort|mismatch|cannot|unable|invalid|missing|unexpected|deprecat|错误|失败|异常",
-    re.IGNORECASE,
+_TELLING = (
+    *("error", "exception", "traceback", "assert", "fatal", "warn", "fail", "nan", "out of memory", "timeout"),
+    *("timed out", "watchdog", "killed", "abort", "mismatch", "cannot", "unable", "invalid", "missing", "unexpected"),
+    *("deprecat", "错误", "失败", "异常"),
 )
 _NUMBER = re.compile(r"\d+")
 _COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
@@ -84,42 +84,42 @@ def _take_versions(found: Evidence, versions: Mapping[str, str]) -> None:
 
 def _take_log(found: Evidence, log: Path | str) -> None:
     name = printable(log) if isinstance(log, Path) else "log"
-    counter = _Telling()
+    scan, telling = signatures.Scan(), _Telling()
     lines = _lines_of(log) if isinstance(log, Path) else iter(log.splitlines())
-    found.hits += signatures.find(counter.passing(lines))
-    found.lines += counter.kept()
-    found.coverage["files"].append({"path": name, "lines": counter.count})
+    for first, chunk in signatures.chunks(_COLOUR.sub("", line) if "\x1b" in line else line for line in lines):
+        scan.feed(first, chunk)
+        telling.feed(chunk)
+    found.hits += scan.hits
+    found.lines += telling.kept()
+    found.coverage["files"].append({"path": name, "lines": telling.count})
 
 
 class _Telling:
-    """Lets lines pass and keeps the few that tell something: each shape of line once, and the last ones."""
+    """Keeps the few lines of a log that tell something: each shape of line once, and the last ones."""
 
     def __init__(self) -> None:
         self.count = 0
-        self._first: list[str] = []
+        self._all: list[str] = []
         self._telling: dict[str, str] = {}
         self._last: list[str] = []
 
-    def passing(self, lines: Iterable[str]) -> Iterator[str]:
-        for line in lines:
-            self.count += 1
-            line = _COLOUR.sub("", line) if "\x1b" in line else line
-            if self.count <= _ALL_LINES:
-                self._first.append(line)
-            elif len(self._telling) < _TELLING_LINES and _TELLING.search(line, 0, MAX_LINE_CHARS):
-                self._telling.setdefault(_NUMBER.sub("0", line[:_SHOWN_CHARS]), line)
-            self._last.append(line)
-            if len(self._last) > _LAST_LINES:
-                del self._last[0]
-            yield line
+    def feed(self, chunk: Sequence[str]) -> None:
+        self.count += len(chunk)
+        self._all += chunk[: max(0, _ALL_LINES - len(self._all))]
+        self._last = [*self._last, *chunk[-_LAST_LINES:]][-_LAST_LINES:]
+        if len(self._telling) < _TELLING_LINES and _tells("\n".join(chunk)):
+            for line in filter(_tells, chunk):
+                if len(self._telling) < _TELLING_LINES:
+                    self._telling.setdefault(_NUMBER.sub("0", line[:_SHOWN_CHARS]), line)
 
     def kept(self) -> list[str]:
-        if self.count <= _ALL_LINES:
-            lines = self._first
-        else:
-            telling = [line for line in self._first if _TELLING.search(line, 0, MAX_LINE_CHARS)]
-            lines = list(dict.fromkeys([*telling[:_TELLING_LINES], *self._telling.values(), *self._last]))
+        lines = self._all if self.count <= _ALL_LINES else dict.fromkeys([*self._telling.values(), *self._last])
         return [printable(line.strip(), _SHOWN_CHARS) for line in lines if line.strip()]
+
+
+def _tells(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in _TELLING)
 
 
 def _lines_of(path: Path) -> Iterator[str]:

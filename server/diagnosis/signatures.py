@@ -1,7 +1,8 @@
 """Error lines of known bugs and symptoms, found in a log in one pass.
 
 Each signature is a regular expression. Most chunks of a log hold none of them, so a chunk is first reduced to the
-set of its words; only signatures all of whose required words are there are searched for.
+set of its words; only signatures all of whose required words are there are searched for. Bounded in time by the length
+of the text, in memory by the chunk.
 """
 
 from __future__ import annotations
@@ -14,11 +15,9 @@ from functools import lru_cache
 from . import index
 
 _CHUNK = 65_536  # characters; a signature does not span lines
+_SHORTEST = 3  # letters of a word or piece that is looked for
 _LONGEST_LINE = 20_000  # characters of one line that are searched
-_MOST_HITS = 200
-_LETTERS_ONLY = {code: " " for code in range(128) if not chr(code).isalpha()} | {
-    code: chr(code + 32) for code in range(ord("A"), ord("Z") + 1)
-}
+_LETTERS_ONLY = bytes(code | 32 if chr(code).isalpha() and code < 128 else 32 for code in range(256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +29,30 @@ class Hit:
     text: str
 
 
-def compile_signature(pattern: str) -> list[str]:
-    """Words (letters, lower case) that every match of the expression contains whole; [] when none is sure."""
+def compile_signature(pattern: str) -> tuple[list[str], list[str]]:
+    """What every match of an expression contains, in lower case: whole words (letters only), and pieces of text."""
     words: set[str] = set()
+    pieces: set[str] = set()
     for literal in _literals(pattern):
-        pieces = re.split(r"[^A-Za-z]+", literal)
-        # A piece at the border of the literal may be part of a longer word of the log.
-        words.update(piece.lower() for piece in pieces[1:-1] if len(piece) > 2)
-    return sorted(words)
+        inner = re.split(r"[^A-Za-z]+", literal)
+        # A word at the border of the literal may be part of a longer word of the log.
+        words.update(word.lower() for word in inner[1:-1] if len(word) >= _SHORTEST)
+        pieces.update([literal.lower()] if len(literal) >= _SHORTEST else [])
+    return sorted(words), sorted(pieces)
 
 
 def _literals(pattern: str) -> Iterator[str]:
-    """Runs of literal characters of the top level of an expression."""
+    """Runs of literal characters of the top level of an expression; [nN] is a literal, since case does not count."""
     from re import _constants as codes  # type: ignore[attr-defined]
     from re import _parser as parser  # type: ignore[attr-defined]
 
     run = ""
     for code, argument in parser.parse(pattern):
+        letters = {chr(item).lower() for kind, item in argument if kind is codes.LITERAL} if code is codes.IN else set()
         if code is codes.LITERAL:
             run += chr(argument)
+        elif len(letters) == 1 and all(kind is codes.LITERAL for kind, _ in argument):
+            run += letters.pop()
         else:
             yield run
             run = ""
@@ -56,29 +60,45 @@ def _literals(pattern: str) -> Iterator[str]:
 
 
 def find(lines: Iterable[str]) -> list[Hit]:
-    """The first hit of each signature. Bounded in time by the length of the text, in memory by the chunk."""
-    hits: dict[str, Hit] = {}
-    for first, chunk in _chunks(lines):
-        words = frozenset("\n".join(chunk).translate(_LETTERS_ONLY).split())
-        for entry, pattern, required in _signatures():
-            if entry in hits or not required <= words:
+    """The first hit of each signature in a text."""
+    scan = Scan()
+    for first, chunk in chunks(lines):
+        scan.feed(first, chunk)
+    return scan.hits
+
+
+class Scan:
+    """Takes a text chunk by chunk and keeps the first hit of each signature."""
+
+    def __init__(self) -> None:
+        self._hits: dict[str, Hit] = {}
+
+    def feed(self, first: int, chunk: Sequence[str]) -> None:
+        """A chunk of lines; `first` is the number of its first line."""
+        text = "\n".join(chunk).lower()
+        # On bytes, because translating a str goes character by character through a dictionary.
+        words = frozenset(text.encode("utf-8", "replace").translate(_LETTERS_ONLY).split())
+        for entry, pattern, required, pieces in _signatures():
+            if entry in self._hits or not required <= words or not all(piece in text for piece in pieces):
                 continue
             expression = re.compile(pattern, re.IGNORECASE)  # kept by `re`; most are never needed
             for offset, line in enumerate(chunk):
                 if expression.search(line):
-                    hits[entry] = Hit(entry, first + offset, line.strip())
+                    self._hits[entry] = Hit(entry, first + offset, line.strip())
                     break
-        if len(hits) >= _MOST_HITS:
-            break
-    return sorted(hits.values(), key=lambda hit: (hit.line, hit.entry))
+
+    @property
+    def hits(self) -> list[Hit]:
+        return sorted(self._hits.values(), key=lambda hit: (hit.line, hit.entry))
 
 
-def _chunks(lines: Iterable[str]) -> Iterator[tuple[int, Sequence[str]]]:
+def chunks(lines: Iterable[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Lines in groups of bounded size, each with the number of its first line; very long lines are cut."""
     chunk: list[str] = []
     size, first = 0, 1
     for number, line in enumerate(lines, start=1):
         chunk.append(line[:_LONGEST_LINE])
-        size += len(chunk[-1])
+        size += len(chunk[-1]) + 1
         if size >= _CHUNK:
             yield first, chunk
             chunk, size, first = [], 0, number + 1
@@ -87,5 +107,8 @@ def _chunks(lines: Iterable[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 @lru_cache(maxsize=1)
-def _signatures() -> list[tuple[str, str, frozenset[str]]]:
-    return [(entry, pattern, frozenset(required)) for entry, pattern, required in index.data()["signatures"]]
+def _signatures() -> list[tuple[str, str, frozenset[bytes], list[str]]]:
+    return [
+        (entry, pattern, frozenset(word.encode() for word in required), pieces)
+        for entry, pattern, required, pieces in index.data()["signatures"]
+    ]

@@ -42,22 +42,28 @@ def test_the_first_line_counts() -> None:
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        (r"EngineDeadError: EngineCore encountered an issue", ["encountered", "enginecore"]),
-        (r"(?:foo|bar) nothing sure", ["nothing"]),
-        (r"[a-z]+", []),
+        (
+            r"EngineDeadError: EngineCore encountered an issue",
+            (["encountered", "enginecore"], ["enginedeaderror: enginecore encountered an issue"]),
+        ),
+        (r"(?:foo|bar) nothing sure", (["nothing"], [" nothing sure"])),
+        (r"prefix_[a-z]+_Suffix", ([], ["_suffix", "prefix_"])),
+        (r"[nN][aA][nN] loss", ([], ["nan loss"])),
+        (r"[a-z]+", ([], [])),
     ],
 )
-def test_only_words_that_every_match_contains_are_required(pattern: str, words: list[str]) -> None:
+def test_only_words_that_every_match_contains_are_required(pattern: str, words: tuple[list[str], list[str]]) -> None:
     assert compile_signature(pattern) == words
 
 
 def test_required_words_never_hide_a_match() -> None:
-    for entry, pattern, required in index.data()["signatures"]:
+    for entry, pattern, required, pieces in index.data()["signatures"]:
         kind, _, name = entry.partition(":")
         examples = (lookup.bugs() if kind == "bug" else lookup.symptoms())[name]["examples"]
         for example in examples:
             if re.search(pattern, example, re.IGNORECASE):
                 assert set(required) <= set(re.sub(r"[^a-zA-Z]", " ", example).lower().split()), (entry, pattern)
+                assert all(piece in example.lower() for piece in pieces), (entry, pattern)
 
 
 def test_hostile_text_gets_an_answer() -> None:
