@@ -15,7 +15,7 @@ from .shapes import Shape
 
 _WIDTHS = {"float32": 4.0, "bfloat16": 2.0, "float16": 2.0}
 _PROMPT, _RESPONSE = 512, 1024  # where neither the config nor the framework states a length
-_LARGEST = 10**8
+_LARGEST = 10**11
 
 
 @dataclass(slots=True)
@@ -360,7 +360,7 @@ def _deepspeed(reader: Reader, world: int, **chosen: Any) -> Trainer:
     stage = run.value("zero_stage", 0)
     if stage not in (0, 1, 2, 3):
         raise InputError(f"{run.key_of('zero_stage')} is {str(stage)[:20]}: ZeRO has the stages 0 to 3")
-    tensor = reader.size("tensor_parallel", 1)
+    tensor = 1 if run.value("tensor_parallel") == 0 else reader.size("tensor_parallel", 1)  # 0: AutoTP is off
     ranks = max(1, world // tensor)
     on_host = reader.flag("offload_optimizer") and stage >= 1
     bucket = reader.size("reduce_bucket_size", 500_000_000) if stage in (1, 2) and (ranks > 1 or on_host) else 0
