@@ -292,7 +292,7 @@ def _diagnose(options: argparse.Namespace) -> int:
     )
     data = to_data(answer)
     if options.html is not None:
-        _write_page(options.html, data)
+        _write_page(options.html, data, answer.curves)
     if options.format == "json":
         import json
 
@@ -300,16 +300,16 @@ def _diagnose(options: argparse.Namespace) -> int:
     else:
         from .render.diagnosis import text_of
 
-        print(clean(text_of(data)))
+        print(clean(text_of(data, {curve.name: list(curve.values) for curve in answer.curves})))
     return EXIT_OK
 
 
-def _write_page(path: Path, data: dict[str, Any]) -> None:
+def _write_page(path: Path, data: dict[str, Any], curves: Any) -> None:
     from .model import clean
     from .render.html import page
 
     try:
-        path.write_text(clean(page(data)), encoding="utf-8")
+        path.write_text(clean(page(data, curves)), encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"--html {path}: cannot be written ({error.strerror}); name a file in a folder that exists"

@@ -43,7 +43,7 @@ def diagnose(
     ranked = rank(evidence, without)
     chosen = _chosen(ranked, focus)[: limit or LIMIT]
     sure = confidences(ranked)
-    answer = Diagnosis(signals=_signals(evidence, ranked), coverage=evidence.coverage)
+    answer = Diagnosis(signals=_signals(evidence, ranked), coverage=evidence.coverage, curves=evidence.curves)
     if _says_enough(evidence, ranked):
         answer.hypotheses = [
             _hypothesis(place, candidate, sure[candidate.pattern], evidence, ranked)
@@ -51,7 +51,7 @@ def diagnose(
         ]
     else:
         answer.notes.append("not enough information: nothing in the input is like a known failure")
-    answer.not_a_fault = _not_a_fault(answer.hypotheses)
+    answer.not_a_fault = _not_a_fault(answer.hypotheses, evidence)
     answer.ask_next = _ask_next(evidence, ranked, chosen, answer)
     return answer
 
@@ -69,7 +69,9 @@ def _says_enough(evidence: Evidence, ranked: Ranked) -> bool:
 
 def _chosen(ranked: Ranked, focus: str) -> list[Candidate]:
     topics = index.data()["topics"].get(focus)
-    return [row for row in ranked.candidates if topics is None or row.pattern in topics]
+    floor = float(index.data()["knobs"]["least_score"])
+    rows = [row for row in ranked.candidates if topics is None or row.pattern in topics]
+    return [row for place, row in enumerate(rows) if place == 0 or row.score >= floor]
 
 
 def _signals(evidence: Evidence, ranked: Ranked) -> list[Signal]:
@@ -78,7 +80,8 @@ def _signals(evidence: Evidence, ranked: Ranked) -> list[Signal]:
     for hit in evidence.hits:
         kind, _, name = hit.entry.partition(":")
         title = (lookup.bugs() if kind == "bug" else lookup.symptoms())[name]["title"]
-        found.append(Signal(f"signature:{name}", title, "error", _quote(hit.text), "log", line=hit.line))
+        line = hit.line if hit.source == "log" else None
+        found.append(Signal(f"signature:{name}", title, "error", _quote(hit.text), hit.source, line=line))
     for name, score in ranked.symptoms[:3]:
         if score >= floor and not any(row.id == f"signature:{name}" for row in found):
             told = _told(f"symptom:{name}", evidence, ranked, 4)
@@ -118,7 +121,8 @@ def _repair(bug: Mapping[str, Any]) -> str:
 def _bugs_shown(candidate: Candidate, ranked: Ranked) -> list[str]:
     """The pattern's bugs that are nearly as like the input as the best bug of all."""
     best = max((row.bugs[0][1] for row in ranked.candidates if row.bugs), default=0.0)
-    floor = max(best * float(index.data()["knobs"]["bug_shown"]), 1.0)
+    knobs = index.data()["knobs"]
+    floor = max(best * float(knobs["bug_shown"]), float(knobs["bug_least"]))
     return [name for name, score in candidate.bugs[:_BUGS] if score >= floor]
 
 
@@ -135,18 +139,19 @@ def other_numbers(bug: Mapping[str, Any], most: int = _OTHER_NUMBERS) -> list[st
 
 def _for(candidate: Candidate, evidence: Evidence, ranked: Ranked, bugs: Sequence[str]) -> list[str]:
     known = lookup.bugs()
-    lines = [cue.why for cue in candidate.cues if cue.weight > 0]
+    lines = [cue.why for cue in candidate.cues if cue.weight > 0] + evidence.told.get(candidate.pattern, [])
     for hit in evidence.hits:
         name = hit.entry.partition(":")[2]
         if name in bugs or (hit.entry.startswith("symptom:") and candidate is ranked.candidates[0]):
-            lines.append(f"log line {hit.line}: {_quote(hit.text)}")
+            place = f"log line {hit.line}" if hit.source == "log" else "words"
+            lines.append(f"{place}: {_quote(hit.text)}")
     for finding in evidence.findings:
         if finding.pattern == candidate.pattern:
             lines.append(f"config, {finding.rule}: {finding.message}")
     told = _told(f"pattern:{candidate.pattern}", evidence, ranked, 6)
     lines += [f"words that speak for it: {told}"] if told else []
     lines += [f"like {name}: {known[name]['title']}" for name in bugs]
-    return lines
+    return list(dict.fromkeys(lines))
 
 
 def _told(entry: str, evidence: Evidence, ranked: Ranked, most: int) -> str:
@@ -168,12 +173,14 @@ def _references(pattern: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]
     return list(dict.fromkeys(urls))[:_REFERENCES]
 
 
-def _not_a_fault(hypotheses: Sequence[Hypothesis]) -> str | None:
+def _not_a_fault(hypotheses: Sequence[Hypothesis], evidence: Evidence) -> str | None:
     first = hypotheses[0] if hypotheses else None
     if first is None or first.pattern != "expected_behaviour":
         return None
+    if told := evidence.told.get(first.pattern):
+        return "; ".join(told)
     bug = lookup.bugs().get(first.bugs[0] if first.bugs else "", {})
-    return str(bug.get("mechanism") or lookup.patterns()["expected_behaviour"]["says"])
+    return str(bug.get("mechanism") or lookup.patterns()[first.pattern]["says"])
 
 
 def _ask_next(evidence: Evidence, ranked: Ranked, chosen: Sequence[Candidate], answer: Diagnosis) -> list[str]:

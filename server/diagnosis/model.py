@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,16 @@ class Hypothesis:
     references: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A metric to draw: its name in the log, steps and values, and where signals begin, each with its title."""
+
+    name: str
+    steps: Sequence[float]
+    values: Sequence[float]
+    marks: Sequence[tuple[float, str]] = ()
+
+
 @dataclass(slots=True)
 class Diagnosis:
     """The answer of diagnose. No hypothesis means that the input does not say enough; `ask_next` says what would."""
@@ -45,3 +56,4 @@ class Diagnosis:
     not_a_fault: str | None = None
     coverage: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)  # for pages and terminals, no part of the JSON

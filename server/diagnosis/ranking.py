@@ -88,7 +88,7 @@ def _bug_scores(
         if name in without or bug["verdict"] not in ("confirmed", "reported", "changed"):
             continue
         score = fits.get(f"bug:{name}", 0.0)
-        if evidence.framework:
+        if evidence.framework and score:
             score += knobs["framework"] * (evidence.framework in (*bug.get("frameworks", ()), bug["package"]))
         score += knobs["signature"] * (name in signed) + knobs["trigger"] * (name in triggered)
         if fixed_before(bug, evidence.versions):

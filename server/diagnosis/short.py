@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..lookup.short import allowance, fit, short, without
@@ -19,7 +20,8 @@ _BUGS = 4
 
 def to_data(answer: Diagnosis, detail: str = "full", limit: int | None = None) -> dict[str, Any]:
     """In: the answer, how much ("brief", "normal", "full"), most hypotheses. What is cut is said in `notes`."""
-    data: dict[str, Any] = plain(answer)
+    data: dict[str, Any] = without(plain(replace(answer, curves=[])), "curves")
+    data["signals"] = [_shown(row) for row in data["signals"]]
     if detail == "brief":
         data["hypotheses"] = [
             _brief(row, _OTHERS if place else _LEADER) for place, row in enumerate(data["hypotheses"])
@@ -38,6 +40,12 @@ def _brief(row: dict[str, Any], sizes: dict[str, tuple[int, int]]) -> dict[str, 
     cut = {name: [short(text, chars) for text in row[name][:count]] for name, (count, chars) in sizes.items()}
     kept = {**row, **cut, "bugs": row["bugs"][:_BUGS], "references": row["references"][:1]}
     return {name: value for name, value in kept.items() if value != []}
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """A signal without what only the ranking needs."""
+    kept = without(row, "patterns", "symptoms")
+    return {name: value for name, value in kept.items() if value != "" or name == "evidence"}
 
 
 def _line(row: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from . import index
 
-_CHUNK = 65_536  # characters; a signature does not span lines
 _SHORTEST = 3  # letters of a word or piece that is looked for
 _LONGEST_LINE = 20_000  # characters of one line that are searched
 _LETTERS_ONLY = bytes(code | 32 if chr(code).isalpha() and code < 128 else 32 for code in range(256))
@@ -27,6 +26,7 @@ class Hit:
     entry: str
     line: int  # from 1
     text: str
+    source: str = "log"  # log | words
 
 
 def compile_signature(pattern: str) -> tuple[list[str], list[str]]:
@@ -59,22 +59,23 @@ def _literals(pattern: str) -> Iterator[str]:
     yield run
 
 
-def find(lines: Iterable[str]) -> list[Hit]:
-    """The first hit of each signature in a text."""
-    scan = Scan()
-    for first, chunk in chunks(lines):
-        scan.feed(first, chunk)
+def find(lines: Iterable[str], source: str = "log") -> list[Hit]:
+    """The first hit of each signature in the lines of a short text."""
+    scan = Scan(source)
+    numbered = list(lines)
+    scan.feed(range(1, len(numbered) + 1), numbered)
     return scan.hits
 
 
 class Scan:
     """Takes a text chunk by chunk and keeps the first hit of each signature."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: str = "log") -> None:
+        self._source = source
         self._hits: dict[str, Hit] = {}
 
-    def feed(self, first: int, chunk: Sequence[str]) -> None:
-        """A chunk of lines; `first` is the number of its first line."""
+    def feed(self, numbers: Sequence[int], chunk: Sequence[str]) -> None:
+        """A chunk of lines with their numbers."""
         text = "\n".join(chunk).lower()
         # On bytes, because translating a str goes character by character through a dictionary.
         words = frozenset(text.encode("utf-8", "replace").translate(_LETTERS_ONLY).split())
@@ -82,28 +83,14 @@ class Scan:
             if entry in self._hits or not required <= words or not all(piece in text for piece in pieces):
                 continue
             expression = re.compile(pattern, re.IGNORECASE)  # kept by `re`; most are never needed
-            for offset, line in enumerate(chunk):
-                if expression.search(line):
-                    self._hits[entry] = Hit(entry, first + offset, line.strip())
+            for number, line in zip(numbers, chunk, strict=True):
+                if expression.search(line, 0, _LONGEST_LINE):
+                    self._hits[entry] = Hit(entry, number, line[:_LONGEST_LINE].strip(), self._source)
                     break
 
     @property
     def hits(self) -> list[Hit]:
         return sorted(self._hits.values(), key=lambda hit: (hit.line, hit.entry))
-
-
-def chunks(lines: Iterable[str]) -> Iterator[tuple[int, Sequence[str]]]:
-    """Lines in groups of bounded size, each with the number of its first line; very long lines are cut."""
-    chunk: list[str] = []
-    size, first = 0, 1
-    for number, line in enumerate(lines, start=1):
-        chunk.append(line[:_LONGEST_LINE])
-        size += len(chunk[-1]) + 1
-        if size >= _CHUNK:
-            yield first, chunk
-            chunk, size, first = [], 0, number + 1
-    if chunk:
-        yield first, chunk
 
 
 @lru_cache(maxsize=1)

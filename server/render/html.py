@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
+
+from ..diagnosis.model import Curve
 
 _WIDTH, _HEIGHT, _MARGIN = 420.0, 120.0, 10.0
 _MOST_POINTS = 600
@@ -41,16 +42,6 @@ table { border-collapse: collapse; width: 100%; } td { padding: .35rem .75rem .3
   border-top: 1px solid var(--line); overflow-wrap: anywhere; } tr:first-child td { border-top: 0; }
 .error { color: var(--bad); } .warning { color: var(--warn); } .info { color: var(--soft); }
 """.strip()
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A metric to plot: steps, values, and the steps at which a signal begins, each with its title."""
-
-    name: str
-    steps: Sequence[float]
-    values: Sequence[float]
-    marks: Sequence[tuple[float, str]] = ()
 
 
 def page(data: Mapping[str, Any], curves: Sequence[Curve] = ()) -> str:

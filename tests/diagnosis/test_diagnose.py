@@ -114,7 +114,7 @@ def test_nothing_at_all_is_an_input_error() -> None:
         diagnose("  ", logs=["\n"])
 
 
-@pytest.mark.parametrize("log", [Path("absent.log"), Path("."), Path("/dev/null"), Path("a\0b")])
+@pytest.mark.parametrize("log", [Path("absent.log"), Path("/dev/null"), Path("a\0b")])
 def test_a_log_that_is_no_file_is_one_clear_line(log: Path) -> None:
     with pytest.raises(InputError) as error:
         diagnose("hang", [log])
@@ -166,3 +166,14 @@ def test_a_bug_can_be_held_out() -> None:
     assert "verl-6782" not in [
         name for row in diagnose("merged LoRA base weights", without={"verl-6782"}).hypotheses for name in row.bugs
     ]
+
+
+def test_a_folder_of_logs_is_one_run(tmp_path: Path) -> None:
+    for rank in range(2):
+        lines = [f"step:{step} - actor/grad_norm:{'nan' if step > 7 else 0.5}" for step in range(12)]
+        (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines), encoding="utf-8")
+    answer = diagnose(logs=[tmp_path], framework="verl")
+    assert [row["path"].rsplit("/")[-1] for row in answer.coverage["files"]] == ["rank_0.log", "rank_1.log"]
+    assert ("nonfinite_grad_norm", 8) in {(row.id, row.step) for row in answer.signals}
+    assert answer.hypotheses[0].pattern == "precision_overflow"
+    assert answer.curves[0].name == "actor/grad_norm"
