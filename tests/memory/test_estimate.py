@@ -85,7 +85,7 @@ def test_the_same_input_gives_the_same_bytes():
     "chosen, says",
     [
         ({}, "give a config, or the name of a model"),
-        ({"model": "Qwen9-7B"}, "unknown model 'Qwen9-7B'; nearest known: Qwen2.5-7B"),
+        ({"model": "Qwen9-7B"}, "unknown model 'Qwen9-7B'; nearest known: Qwen2-7B"),
         ({"model": "Qwen3-4B", "gpu": "RTX 4091"}, "did you mean rtx-4090?"),
         ({"model": "Qwen3-4B", "framework": "axolotl"}, "no defaults for 'axolotl'"),
         ({"model": "Qwen3-4B", "settings": {"lora_rnk": 8}}, "did you mean lora_rank?"),
