@@ -29,11 +29,14 @@ def build_signals() -> dict[str, Any]:
         _check(row["source"] in data["sources"], f"signal {name}: no source {row['source']}")
         _check(set(row["patterns"]) <= patterns, f"signal {name}: unknown pattern in {list(row['patterns'])}")
         _check(set(row["symptoms"]) <= symptoms, f"signal {name}: unknown symptom in {row['symptoms']}")
-    for row in [*data["events"].values()]:
+    for kind, row in data["events"].items():
+        for mark in row["marks"]:
+            _check(any(gate in mark for gate in data["gates"]), f"event {kind}: no gate for the mark {mark!r}")
         for shape in row["shapes"]:
             re.compile(shape)
     return {
         "metrics": metric_names(names),
+        "gates": data["gates"],
         "events": data["events"],
         "phases": data["phases"],
         "sources": data["sources"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..configs.files import printable
-from .events import EventReader
+from .events import EventReader, gates
 from .formats.bars import BarLines
 from .formats.blocks import Blocks
 from .formats.console import ConsoleReader
@@ -23,6 +23,7 @@ from .table import Table
 SCRAP_LINES = 400  # a text this short without records is read as pasted scraps
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)")
 _SETTING_MARKS = ("{'", "....")
+_START_LINES = 100_000  # settings and versions are printed at the start
 
 
 class Console:
@@ -34,7 +35,7 @@ class Console:
         self._readers: list[ConsoleReader] = [
             JsonLines(), VerlConsole(), BarLines(), DeepSpeedLines(), DictLines(), self._blocks, self._document,
         ]  # fmt: skip
-        self._events = EventReader(source.path)
+        self._events, self._gates = EventReader(source.path), gates()
         self._settings = PrintedSettings(source.path)
         self._taken: dict[str, int] = {}
         self._first: list[tuple[int, str]] = []
@@ -62,9 +63,10 @@ class Console:
         """Read a piece."""
         text = chunk.text
         readers = [row for row in self._readers if row.waiting or any(mark in text for mark in row.marks)]
-        events = self._events.waiting or any(mark in text for mark in self._events.marks)
-        settings = self._settings.waiting or any(mark in text for mark in _SETTING_MARKS)
-        versions = any(mark in text for mark in VERSION_MARKS)
+        events = self._events.waiting or any(gate in text for gate in self._gates)
+        early = self._lines < _START_LINES
+        settings = self._settings.waiting or (early and any(mark in text for mark in _SETTING_MARKS))
+        versions = early and any(mark in text for mark in VERSION_MARKS)
         self._remember(chunk)
         self._lines += len(chunk.lines)
         if not (readers or events or settings or versions):

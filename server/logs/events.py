@@ -45,10 +45,6 @@ class EventReader:
         self._counts: dict[str, int] = {}
 
     @property
-    def marks(self) -> tuple[str, ...]:
-        return _marks()
-
-    @property
     def waiting(self) -> bool:
         return bool(self._open)
 
@@ -120,11 +116,9 @@ class EventReader:
 
 def phase_of(text: str) -> str:
     """The phase that a text names: start, rollout, wake_up, sync, log_prob, update, reward, checkpoint; "" for none."""
-    best, place = "", -1
-    for phase, expression in _phases():
-        for found in expression.finditer(text):
-            if found.start() > place:  # the innermost frame says most
-                best, place = phase, found.start()
+    best = ""
+    for found in _phases().finditer(text):
+        best = found.lastgroup or best  # the last is the innermost frame, which says most
     return best
 
 
@@ -134,13 +128,10 @@ def _kinds() -> list[tuple[str, re.Pattern[str], list[str]]]:
 
 
 @lru_cache(maxsize=1)
-def _phases() -> list[tuple[str, re.Pattern[str]]]:
-    return [(phase, re.compile("|".join(ways))) for phase, ways in signals.data()["phases"].items()]
+def _phases() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?P<{phase}>{'|'.join(ways)})" for phase, ways in signals.data()["phases"].items()))
 
 
-@lru_cache(maxsize=1)
-def _marks() -> tuple[str, ...]:
-    marks = {"Traceback (most recent", "Error", "Exception"}
-    for row in signals.data()["events"].values():
-        marks.update(row["marks"])
-    return tuple(sorted(marks))
+def gates() -> tuple[str, ...]:
+    """One of these stands in every line that an event could be made of."""
+    return tuple(signals.data()["gates"])

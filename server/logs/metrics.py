@@ -20,7 +20,7 @@ def canonical(name: str) -> tuple[str, int] | None:
     if plain in tables.aside:
         return None
     plain = plain[:-4] if plain.endswith("/avg") else plain
-    for form in (plain, *(plain[len(head) :] for head in _PREFIXES if plain.startswith(head))):
+    for form in (plain, plain.replace(" ", "_"), *(plain[len(head) :] for head in _PREFIXES if plain.startswith(head))):
         if found := tables.names.get(form):
             return found
     for expression, target, many in tables.patterns:
@@ -38,6 +38,7 @@ def frameworks_of(name: str) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=8192)
 def is_known_aside(name: str) -> bool:
     """Whether a name is that of a step, an epoch or a counter: known, and no metric."""
     return name.strip().lower() in _tables().aside

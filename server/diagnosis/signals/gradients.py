@@ -10,7 +10,8 @@ from .signal import LogSignal, seen
 from .statistics import spikes
 
 _GROWTH, _GROWTH_ALONE = 3.0, 10.0  # tail over head; the second needs no other sign
-_SPIKE_SIGMAS, _SPIKE_FACTOR, _SPIKES = 8.0, 5.0, 3
+_SPIKE_SIGMAS, _SPIKE_FACTOR = 8.0, 5.0
+_SPIKES, _SPIKE_HIGH, _SPIKE_SHARE = 3, 20.0, 0.02  # so many high ones, or so large a share, are more than bad batches
 _ZERO_SOME, _ZERO_MANY, _ZERO_ALL = 0.2, 0.4, 0.95  # share of steps
 _HUGE = 1e4
 
@@ -56,7 +57,9 @@ def _spikes(norm: Points) -> Iterator[LogSignal]:
         usual = median(norm.values)
         text = f"{len(places)} spikes of {norm.name}, up to {number(norm.values[worst])}"
         text += f" against a median of {number(usual)} (steps {at})"
-        yield seen("grad_norm_spikes", text, norm, places[0], "" if len(places) >= _SPIKES else "info")
+        high = sum(norm.values[place] >= _SPIKE_HIGH * usual for place in places)
+        many = high >= _SPIKES or len(places) >= max(_SPIKES, _SPIKE_SHARE * len(norm))
+        yield seen("grad_norm_spikes", text, norm, places[0], "" if many else "info")
 
 
 def _size(norm: Points) -> Iterator[LogSignal]:

@@ -26,11 +26,11 @@ _TELLING = (
 def detect(run: Run, found: Sequence[LogSignal]) -> Iterator[LogSignal]:
     """Expected behaviour, said only when no gradient is missing and nothing else is wrong."""
     norm = run.get("grad_norm")
-    moves = norm is not None and median(norm.values) > 0
+    moves = norm is None or median(norm.values) > 0
     faults = [row for row in found if row.severity != "info"]
-    if moves and not faults and norm is not None:
+    if moves and not faults:
         loss = run.get("loss") or run.get("policy_loss")
-        if loss and abs(median(loss.values)) < _TINY:
+        if norm and loss and abs(median(loss.values)) < _TINY:
             text = f"{loss.name} is near {number(median(loss.values))}"
             text += f" while {norm.name} is {number(median(norm.values))}"
             yield seen("loss_zero_normal", text, loss, 0)

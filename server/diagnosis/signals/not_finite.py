@@ -84,7 +84,9 @@ def _others(run: Run) -> Iterator[LogSignal]:
         (step, value, line), series = rows[0]
         names = ", ".join(found.name for _, found in rows[:4])
         text = f"{names}: {value} at step {number(step)}"
-        yield signal("nonfinite_other", text, step=step, line=line, metric=series.name)
+        alone = len(run.reading.series) == 0  # nothing else is known of the run
+        severity = "warning" if alone else "info"
+        yield signal("nonfinite_other", text, step=step, line=line, metric=series.name, severity=severity)
 
 
 def _rest(run: Run) -> Iterator[Series]:

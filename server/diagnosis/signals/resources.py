@@ -42,7 +42,7 @@ def _time(run: Run) -> Iterator[LogSignal]:
     if phases:
         slowest = max(phases.values(), key=lambda row: row.tail - row.head)
         text += f"; most of it in {slowest.name} ({number(slowest.head)} to {number(slowest.tail)})"
-    yield seen("step_time_growth", text, time, -1)
+    yield seen("step_time_growth", text, time, -1, "" if length else "info")  # longer answers would explain it
 
 
 def _gpu(run: Run) -> Iterator[LogSignal]:

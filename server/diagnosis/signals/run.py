@@ -106,7 +106,7 @@ class Run:
             return True
         if score:
             late = score.last(0.5)
-            return late.trend.tau >= 0.5 and late.trend.change > 2 * score.noise
+            return late.trend.up and late.trend.change > 2 * score.noise  # few scores move by chance
         return False if reward else None
 
 

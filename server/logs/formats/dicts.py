@@ -44,6 +44,8 @@ class DictLines:
         for name in metrics.step_names():
             if name in values:
                 return values[name]
+        if all(name.startswith("eval_") or name == "epoch" for name in values):
+            return table.last_step  # a score belongs to the step before
         head = _HEAD.search(before)
         return float(head[2]) if head else None
 

@@ -33,8 +33,7 @@ def read_document(text: str, table: Table) -> str:
                 return "trainer_state.json" if name == "log_history" else "JSON history"
         if _columns(data, table):
             return "JSON columns"
-        values = {name: value for name, value in flat(data).items() if value is not None}
-        if any(metrics.canonical(name) for name in values):
+        if any(metrics.canonical(name) for name in flat(data)):
             JsonLines().take_record(data, 1, table)
             return "JSON summary"
         return ""

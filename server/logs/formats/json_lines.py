@@ -34,13 +34,14 @@ class JsonLines:
         data = record.get("data")
         if isinstance(data, dict) and "step" in record:
             # verl writes with orjson, which has no NaN and puts null in its place.
-            values = {name: math.nan if value is None else value for name, value in flat(data, nulls=True).items()}
-            self.framework = "verl" if any(name.startswith(("actor/", "critic/")) for name in values) else ""
+            values = flat(data, null=math.nan)
             step = as_number(record["step"])
+            if not self.framework and any(name.startswith(("actor/", "critic/")) for name in values):
+                self.framework = "verl"
         else:
-            values = {name: value for name, value in flat(record).items() if value is not None}
+            values = flat(record)
             step = step_of(values)
-        kept = {name: value for name, value in values.items() if value is not None and not metrics.is_known_aside(name)}
+        kept = {name: value for name, value in values.items() if not metrics.is_known_aside(name)}
         if not kept:
             return False
         table.add(step, line, kept)
@@ -55,18 +56,17 @@ def step_of(values: Mapping[str, float | None]) -> float | None:
     return None
 
 
-def flat(
-    record: Mapping[str, Any], before: str = "", depth: int = 0, *, nulls: bool = False
-) -> dict[str, float | None]:
-    """Numbers of a nested record under "outer/inner"; with `nulls` also what is null."""
-    found: dict[str, float | None] = {}
+def flat(record: Mapping[str, Any], before: str = "", depth: int = 0, *, null: float | None = None) -> dict[str, float]:
+    """Numbers of a nested record under "outer/inner"; `null` is what null stands for, None for "not logged"."""
+    found: dict[str, float] = {}
     for name, value in record.items():
-        if isinstance(value, dict):
+        if type(value) is float:
+            found[before + name] = value
+        elif isinstance(value, dict):
             if depth < _DEEPEST:
-                found |= flat(value, f"{before}{name}/", depth + 1, nulls=nulls)
-        elif value is None:
-            if nulls:
-                found[before + name] = None
-        elif (number := as_number(value)) is not None:
-            found[before + name] = number
+                found |= flat(value, f"{before}{name}/", depth + 1, null=null)
+        else:
+            number = null if value is None else as_number(value)
+            if number is not None:
+                found[before + name] = number
     return found
