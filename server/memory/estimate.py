@@ -18,6 +18,7 @@ from ..store.index import index
 from . import fit, phases, shapes, terms
 from .answers import ChangeRow, GpuRow, HostRow, MemoryAnswer, ModelRow, PhaseRow, TermRow
 from .cards import card
+from .config_json import parse_config_json
 from .from_run import plan_of
 from .plan import Plan
 from .shapes import Shape
@@ -142,7 +143,7 @@ def _shape(model: Any, run: RunConfig) -> Shape:
         raise InputError(f"the run's {run.key_of('model')} is not known: name the model (--model Qwen2.5-7B-Instruct)")
     text = model.strip()
     if text.startswith("{"):
-        return shapes.parse_config_json(text, "config.json")
+        return parse_config_json(text, "config.json")
     if found := shapes.known_shape(text):
         return found
     near = ", ".join(shapes.nearest_models(text))

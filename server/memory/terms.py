@@ -23,9 +23,8 @@ UNSLOTH = "https://unsloth.ai/blog/grpo"
 VERL_FSDP = "https://github.com/verl-project/verl/blob/v0.9.0/verl/trainer/config/engine/fsdp.yaml#L33"
 VERL_SYNC = "https://github.com/verl-project/verl/blob/v0.9.0/verl/workers/engine_workers.py#L760"
 DEEPSPEED = "https://deepspeed.readthedocs.io/en/latest/memory.html"
-FSDP = "https://docs.pytorch.org/docs/stable/fsdp.html"
-AMP = "https://docs.pytorch.org/docs/stable/amp.html"
-POOL = "https://docs.vllm.ai/en/latest/configuration/conserving_memory.html"
+FSDP = "https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html"
+POOL = "https://github.com/verl-project/verl/blob/v0.9.0/docs/perf/perf_tuning.rst"
 ADAM = "https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html"
 ASSUMED = "assumption"
 
@@ -93,7 +92,7 @@ def autocast_copies(plan: Plan) -> Term | None:
     if not trainer.autocast_bytes or trainer.lora_rank:
         return None
     size = plan.local_parameters * trainer.autocast_bytes
-    return Term("autocast's 16-bit copies", size, f"{_billions(plan.local_parameters)} x 2 B", AMP, 0.1)
+    return Term("autocast's 16-bit copies", size, f"{_billions(plan.local_parameters)} x 2 B", ASSUMED, 0.2)
 
 
 def gradients(plan: Plan) -> Term:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..memory import fit
+from ..memory import changes, fit
 from ..memory.cards import Card
 from ..memory.estimate import plan_for
 from ..store import lookup as store
@@ -35,8 +35,8 @@ def _memory(card: Card, found: Report, title: str, settings: dict[str, object]) 
         for way, more in _WAYS:
             chosen = {**settings, **more, "use_dynamic_bsz": True, "max_token_len_per_gpu": 3072}
             plan, _ = plan_for(model=model, gpu=card.id, framework="verl", settings=chosen)
-            share = max(0.05, min(0.9, fit.least_share(plan)))
-            plan = fit.with_share(plan, share)
+            share = max(0.05, min(0.9, changes.least_share(plan)))
+            plan = changes.with_share(plan, share)
             top = fit.peak(plan)
             found.memory.append({"model": model, "training": title, "way": way, "peak_gib": round(top.gib, 1),
                                  "peak_phase": top.name, "fits": fit.fits(plan)})  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..memory import fit, phases, terms
+from ..memory import changes, fit, phases, terms
 from ..memory.cards import Card
 from ..memory.estimate import plan_for
 from ..memory.plan import Plan
@@ -58,18 +58,18 @@ def _best(framework: str, model: str, variant: str, card: Card) -> Launch:
     """
     write = _WRITERS[framework]
     plan, _ = plan_for(config=write(model, variant, 0.5), model=model, gpu=card.id, framework=framework)
-    fitting = [share for share in _SHARES if fit.fits(fit.with_share(plan, share))]
-    fitting = [share for share in fitting if _margin(fit.with_share(plan, share)) >= _SPARE_GIB] or fitting
+    fitting = [share for share in _SHARES if fit.fits(changes.with_share(plan, share))]
+    fitting = [share for share in fitting if _margin(changes.with_share(plan, share)) >= _SPARE_GIB] or fitting
     if not fitting:
-        return Launch(framework, model, variant, "", plan, _why(fit.with_share(plan, _least(plan))))
-    enough = [share for share in fitting if _answers(fit.with_share(plan, share)) >= plan.rollout.sequences]
+        return Launch(framework, model, variant, "", plan, _why(changes.with_share(plan, _least(plan))))
+    enough = [share for share in fitting if _answers(changes.with_share(plan, share)) >= plan.rollout.sequences]
     share = min(enough) if enough else max(fitting)
-    return Launch(framework, model, variant, write(model, variant, share), fit.with_share(plan, share))
+    return Launch(framework, model, variant, write(model, variant, share), changes.with_share(plan, share))
 
 
 def _least(plan: Plan) -> float:
     """The smallest share in which the engine starts, so that the reason told is not the share."""
-    return min((share for share in _SHARES if _answers(fit.with_share(plan, share)) >= 1), default=_SHARES[0])
+    return min((share for share in _SHARES if _answers(changes.with_share(plan, share)) >= 1), default=_SHARES[0])
 
 
 def _answers(plan: Plan) -> float:

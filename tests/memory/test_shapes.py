@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from grpo_guard.configs.values import InputError
-from grpo_guard.memory.shapes import known_shape, nearest_models, of_entry, parse_config_json
+from grpo_guard.memory.config_json import parse_config_json
+from grpo_guard.memory.shapes import known_shape, nearest_models, of_entry
 from grpo_guard.store import memory as store
 
 ROOT = Path(__file__).parents[2]
