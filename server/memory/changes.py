@@ -10,6 +10,9 @@ from . import terms
 from .plan import Plan
 from .terms import GIB
 
+_MOST_STEPS = 64  # sizes of a micro-batch that are tried
+_PARTS = range(_MOST_STEPS, 0, -1)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -77,7 +80,8 @@ def _micro_batch(plan: Plan) -> Change:
 
     def relax(start: Plan) -> Iterator[Plan]:
         count = start.trainer.update_tokens // least
-        yield from (at(least * steps, start) for steps in range(count, 1, -1))
+        steps = range(count, 1, -1) if count <= _MOST_STEPS else (count * part // _MOST_STEPS for part in _PARTS)
+        yield from (at(least * step, start) for step in steps if step > 1)
 
     def edits(final: Plan) -> list[dict[str, Any]]:
         tokens = final.trainer.update_tokens

@@ -47,8 +47,8 @@ class Reader:
     def width(self, name: str, otherwise: str) -> float:
         """Bytes of a dtype."""
         value = dtype(self.run.value(name))
-        if value not in _WIDTHS:
-            if value not in (None, "auto"):
+        if not isinstance(value, str) or value not in _WIDTHS:
+            if value is not None and value != "auto":
                 raise InputError(f"{self.run.key_of(name)} is {str(value)[:40]}: no dtype of weights")
             value = otherwise
         return _WIDTHS[str(value)]

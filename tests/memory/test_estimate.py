@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from grpo_guard.configs.values import InputError
 from grpo_guard.memory.estimate import estimate, shortened
 from grpo_guard.render.memory import memory_text
 from grpo_guard.roots import Roots
+from grpo_guard.store.index import index
 from grpo_guard.tools.estimate_memory import TOOL
 
 VERL = (
@@ -203,3 +205,23 @@ def test_validate_does_not_load_the_estimate(tmp_path):
     code = "import sys; from grpo_guard.cli import main; main(['validate', '--config', 'a.b=1']); " \
            "sys.exit(any('memory' in name and name.startswith('grpo_guard') for name in sys.modules))"  # fmt: skip
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=tmp_path, check=False).returncode == 0
+
+
+_ANY = (0, 1, 3, 8, 4096, 10**9, -1, 1.5, 0.3, True, False, None, "auto", "none", "bf16", "x", "sglang", [], {},
+        "nan", float("nan"), float("inf"))  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_settings_give_an_answer_or_one_line(seed):
+    chance = random.Random(seed)
+    fields = sorted(set(index()["fields"]) - {"model", "gpu"})
+    for _ in range(25):
+        settings = {chance.choice(fields): chance.choice(_ANY) for _ in range(chance.randint(1, 6))}
+        framework = chance.choice(["verl", "trl", "openrlhf"])
+        try:
+            data = estimate(model="Qwen3-30B-A3B", gpu="H100", framework=framework, settings=settings)
+        except InputError as error:
+            assert "\n" not in str(error), settings
+        else:
+            json.dumps(data, allow_nan=False)
+            assert all(phase["total_gib"] >= 0 for phase in data["phases"]), settings

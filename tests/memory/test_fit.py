@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from grpo_guard.memory.estimate import estimate
@@ -105,3 +107,10 @@ def test_when_nothing_helps_the_answer_says_what_is_left():
     (only,) = data["smallest_changes"]
     assert only["changes"][0].startswith("nothing computed here makes it fit")
     assert only["peak_gib"] > 1000
+
+
+def test_absurd_sizes_are_answered_at_once():
+    begin = time.perf_counter()
+    data = estimate(config=verl(tokens=10**10), gpu="4090")
+    assert not data["fits"]
+    assert time.perf_counter() - begin < 2
