@@ -37,6 +37,8 @@ def changes(plan: Plan) -> list[Change]:
     if engine.engine in ("vllm", "sglang") and not engine.elsewhere and engine.sleep_level == 0:
         key = "free_cache_engine" if plan.framework in ("verl", "rllm", "easyr1") else "sleep_mode"
         found.append(_sleep(plan, key))
+    if trainer.summons_model and trainer.weight_shards > 1:
+        found.append(_layered(plan))
     found += _offloads(plan)
     if trainer.weight_bytes > 2 and not trainer.four_bit:
         found.append(_half(plan))
@@ -150,6 +152,13 @@ def _sleep(plan: Plan, key: str) -> Change:
     return Change("sleep", 1, apply, lambda final: [_edit(final, key, True)], lambda final: text)
 
 
+def _layered(plan: Plan) -> Change:
+    """verl: adapters read layer by layer, for which the engine must have loaded real weights."""
+    change = _switch(plan, "adapters read layer by layer", 1, "layered_summon", True, summons_model=False)
+    rows = (("layered_summon", True), ("load_format", "safetensors"))
+    return replace(change, edits=lambda final: [_edit(final, name, value) for name, value in rows])
+
+
 def _offloads(plan: Plan) -> list[Change]:
     trainer, found = plan.trainer, []
     if plan.framework in ("verl", "rllm", "easyr1") and not trainer.weights_on_host:
@@ -208,13 +217,17 @@ def _lora(plan: Plan) -> Change:
         )
         return replace(start, trainer=trainer)
 
-    return Change(
-        "lora",
-        6,
-        apply,
-        lambda final: [_edit(final, "lora_rank", 32)],
-        lambda final: "LoRA of rank 32 in place of full training",
-    )
+    def edits(final: Plan) -> list[dict[str, Any]]:
+        if plan.framework == "trl":
+            prefix = plan.keys.get("lora_rank", "").removesuffix("use_peft").removesuffix("lora_r")
+            return [{"key": f"{prefix}use_peft", "value": True}, {"key": f"{prefix}lora_r", "value": 32}]
+        if plan.framework != "verl" or not own.fsdp:
+            return [_edit(final, "lora_rank", 32)]
+        # verl's FSDP engine reads the flat key; layer by layer, so that no rank has to hold the whole model
+        rows = (("lora_rank_flat", 32), ("layered_summon", True), ("load_format", "safetensors"))
+        return [_edit(final, name, value) for name, value in rows]
+
+    return Change("lora", 6, apply, edits, lambda final: "LoRA of rank 32 in place of full training")
 
 
 def merged(final: Plan, step: Plan, change: Change) -> Plan:

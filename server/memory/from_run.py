@@ -30,7 +30,8 @@ _KEYS = (
     "micro_batch_per_gpu", "logprob_micro_batch_per_gpu", "max_token_len_per_gpu", "logprob_max_token_len_per_gpu",
     "use_dynamic_bsz", "use_fused_kernels", "use_liger_loss", "gpu_memory_utilization", "free_cache_engine",
     "sleep_mode", "kl_coef", "use_kl_loss", "n_gpus", "rollout_tensor_parallel", "max_response_length", "zero_stage",
-    "sharding_backend",
+    "sharding_backend", "layered_summon",
+    "load_format", "lora_rank_flat",
 )  # fmt: skip
 
 

@@ -89,6 +89,7 @@ def _sync(plan: Plan) -> Phase | None:
         asleep = engine.sleep_level > 0
         awake = [terms.engine_weights(plan) if asleep else terms.engine_pool(plan), terms.graphs(plan)]
     model = [terms.gathered_layer(plan)] if plan.trainer.weights_on_host else _model(plan)
+    model = [*model, terms.summoned_model(plan)]
     return Phase("weight sync", _kept([*model, *_states(plan, resting=True), *awake, *_contexts(plan)]))
 
 

@@ -35,6 +35,7 @@ class Trainer:
     states_leave: bool = False
     states_on_host: bool = False  # the optimizer runs on the host: its states are never on the GPU
     weights_on_host: bool = False  # gathered layer by layer from the host
+    summons_model: bool = False  # FSDP1 puts the whole model together to send an adapter
     bucket_elements: int = 0  # DeepSpeed's reduction buckets
     step_buffer_bytes: float = 0  # what an unfused optimizer step needs per parameter of its shard
     checkpointing: bool = True

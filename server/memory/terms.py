@@ -22,6 +22,7 @@ SLEEP = "https://docs.vllm.ai/en/latest/features/sleep_mode/"
 UNSLOTH = "https://unsloth.ai/blog/grpo"
 VERL_FSDP = "https://github.com/verl-project/verl/blob/v0.9.0/verl/trainer/config/engine/fsdp.yaml#L33"
 VERL_SYNC = "https://github.com/verl-project/verl/blob/v0.9.0/verl/workers/engine_workers.py#L760"
+VERL_SUMMON = "https://github.com/verl-project/verl/issues/2450"
 DEEPSPEED = "https://deepspeed.readthedocs.io/en/latest/memory.html"
 FSDP = "https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html"
 POOL = "https://github.com/verl-project/verl/blob/v0.9.0/docs/perf/perf_tuning.rst"
@@ -85,6 +86,16 @@ def gathered_layer(plan: Plan) -> Term | None:
         return None
     count = (2 * shape.layer_parameters() + shape.embedding_parameters()) / trainer.tensor_parallel
     return Term("gathered layers", count * 2, f"(2 layers + embeddings = {_billions(count)}) x 2 B", FSDP, 0.3)
+
+
+def summoned_model(plan: Plan) -> Term | None:
+    """Without layered_summon FSDP1 puts the whole model together on every rank to read the adapter out of it."""
+    trainer = plan.trainer
+    if not trainer.summons_model or trainer.weight_shards < 2:
+        return None
+    size = plan.local_parameters * trainer.weight_bytes
+    formula = f"P = {_billions(plan.local_parameters)} x {trainer.weight_bytes:g} B"
+    return Term("model summoned for the adapter", size, formula, VERL_SUMMON, 0.1)
 
 
 def autocast_copies(plan: Plan) -> Term | None:

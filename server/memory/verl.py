@@ -14,6 +14,7 @@ def verl(reader: Reader, shape: Shape) -> tuple[Trainer, Rollout]:
     run = reader.run
     rank, targets = adapter_of(reader)
     world = reader.size("world_size", 1, "not known; one GPU")
+    _tell_default_gpus(reader, world)
     engine = reader.text("sharding_backend", "fsdp")
     base = _megatron(reader, world) if engine == "megatron" else _fsdp(reader, world)
     trainer = base(
@@ -40,6 +41,13 @@ def verl(reader: Reader, shape: Shape) -> tuple[Trainer, Rollout]:
         sequences=samples_asked(reader, world),
     )
     return trainer, rollout
+
+
+def _tell_default_gpus(reader: Reader, world: int) -> None:
+    setting = reader.run.settings.get("n_gpus")
+    stated = reader.run.settings.get("world_size")
+    if setting is not None and setting.origin == "default" and (stated is None or stated.origin != "explicit"):
+        reader.assumed.append(f"{world} GPUs: the default of {setting.key}")
 
 
 def _fsdp(reader: Reader, world: int) -> Callable[..., Trainer]:
@@ -69,11 +77,18 @@ def _fsdp(reader: Reader, world: int) -> Callable[..., Trainer]:
             weights_on_host=on_host,
             states_on_host=on_host,
             step_buffer_bytes=width,
+            summons_model=_summons(reader),
             logit_bytes=8,  # 16-bit logits, their copy divided by the temperature, and both gradients
             **chosen,
         )
 
     return build
+
+
+def _summons(reader: Reader) -> bool:
+    run = reader.run
+    sent_alone = bool(run.value("lora_rank")) and run.value("lora_merge") is not True
+    return sent_alone and run.value("fsdp_version") == 1 and run.value("layered_summon") is not True
 
 
 def _megatron(reader: Reader, world: int) -> Callable[..., Trainer]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+import yaml
 
 from grpo_guard.memory.estimate import estimate
 
@@ -51,6 +52,30 @@ def test_the_edits_that_are_proposed_make_it_fit(config, gpu):
     assert sets
     for proposal in sets:
         after = estimate(config=with_edits(config, proposal["edits"]), gpu=gpu)
+        assert after["fits"], (proposal, after["failing"])
+        assert after["peak_gib"] == pytest.approx(proposal["peak_gib"], abs=0.6)
+
+
+TRL = {
+    "model_name_or_path": "Qwen/Qwen2.5-3B-Instruct", "dtype": "bfloat16", "num_generations": 8, "use_vllm": True,
+    "per_device_train_batch_size": 8, "vllm_mode": "colocate", "vllm_gpu_memory_utilization": 0.3, "beta": 0.04,
+    "max_completion_length": 1024, "vllm_max_model_length": 2048,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "more, gpu",
+    [({}, "4090"), ({}, "A100 40GB"), ({"use_peft": True, "lora_r": 16}, "4090"), ({"dtype": "float32"}, "H100")],
+    ids=["full training", "full training on 40 GB", "LoRA", "fp32 weights"],
+)
+def test_the_edits_for_trl_make_it_fit(more, gpu):
+    before = estimate(config=yaml.safe_dump(TRL | more), gpu=gpu)
+    assert not before["fits"]
+    sets = [proposal for proposal in before["smallest_changes"] if proposal["edits"]]
+    assert sets
+    for proposal in sets:
+        changed = TRL | more | {edit["key"]: edit["value"] for edit in proposal["edits"]}
+        after = estimate(config=yaml.safe_dump(changed), gpu=gpu)
         assert after["fits"], (proposal, after["failing"])
         assert after["peak_gib"] == pytest.approx(proposal["peak_gib"], abs=0.6)
 

@@ -98,6 +98,23 @@ def test_sharding_divides_what_fsdp_shards_and_nothing_else():
     assert eight["weight sync"]["rollout engine's weights"] == one["weight sync"]["rollout engine's weights"]
 
 
+@pytest.mark.parametrize(
+    "strategy, layered, there", [("fsdp", False, True), ("fsdp", True, False), ("fsdp2", False, False)]
+)
+def test_fsdp1_puts_the_whole_model_together_for_an_adapter(strategy, layered, there):
+    config = (
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen3-8B "
+        f"actor_rollout_ref.model.lora_rank=32 actor_rollout_ref.actor.strategy={strategy} "
+        f"actor_rollout_ref.rollout.layered_summon={layered} trainer.n_gpus_per_node=4 trainer.nnodes=1"
+    )
+    assert ("model summoned for the adapter" in phases(config=config, gpu="H100")["weight sync"]) is there
+
+
+def test_a_default_number_of_gpus_is_said():
+    config = "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen3-8B algorithm.adv_estimator=grpo"
+    assert "8 GPUs: the default of trainer.n_gpus_per_node" in estimate(config=config, gpu="H100")["assumptions"]
+
+
 def test_rollout_tensor_parallel_divides_the_engines_copy():
     two = verl(world_size=8, rollout_tensor_parallel=2)["weight sync"]["rollout engine's weights"]
     assert two == pytest.approx(14.19 / 2, abs=0.01)
