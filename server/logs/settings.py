@@ -14,7 +14,7 @@ MAX_BLOCK_LINES, MAX_BLOCK_CHARS = 6_000, 600_000
 MAX_SETTINGS = 5_000
 _MAX_VALUE = 500
 _OPENING = re.compile(r"^(?:[\w .:/-]{0,60}[:=] ?)?(\{['\"][\w.]+['\"]: .*)$")
-_DOTTED = re.compile(r"^(?:.*\[print\] )?\s{1,4}(\w[\w.]*) \.{3,} (\S.*)$")
+_DOTTED = re.compile(r"^(?:.{0,120}:print\])?\s{1,4}(\w[\w.]*) \.{3,} (\S.*)$")
 _VERSIONS = (
     (re.compile(r"vLLM API server version v?(\d[\w.+]*)"), "vllm"),
     (re.compile(r"Initializing an? (?:V\d )?LLM engine \(v?(\d[\w.+]*)\)"), "vllm"),

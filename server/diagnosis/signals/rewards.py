@@ -72,7 +72,7 @@ def _flat(run: Run, reward: Points) -> Iterator[LogSignal]:
     if run.get("eval_score", 8) and run.progress:
         return
     gain = reward.tail - reward.head
-    rose = gain > max(3 * reward.noise / 2, 0.05 * max(abs(reward.tail), 1e-9)) and reward.trend.up
+    rose = gain > max(4 * reward.noise, 0.05 * abs(reward.tail))
     severity = "" if count >= _MANY else "info"
     if rose:
         since = _since(reward)

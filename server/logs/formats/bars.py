@@ -8,7 +8,9 @@ from ..numbers import NUMBER, WRAPPED
 from ..table import Table
 
 _HEAD = re.compile(r"(?:^|[\s\]])(iteration|step|epoch: *\d+ *\| *step)[ :=]{1,3} *(\d+)(?:/ *\d+)? *\|", re.IGNORECASE)
-_FIELD = re.compile(rf"^\s*([A-Za-z][\w ./()@-]*?)\s*[:= ]\s*{WRAPPED}({NUMBER})\s*(%)?")
+_NAME = r"^\s*([A-Za-z][\w ./()@-]*?)"
+_FIELD = re.compile(rf"{_NAME}\s*[:=]\s*{WRAPPED}({NUMBER})\s*(%)?")
+_BARE_FIELD = re.compile(rf"{_NAME}\s+({NUMBER})\s*(%)?")
 
 
 class BarLines:
@@ -23,7 +25,7 @@ class BarLines:
             return False
         values = {}
         for part in text[head.end() :].split("|"):
-            if found := _FIELD.match(part):
+            if found := _FIELD.match(part) or (":" not in part and _BARE_FIELD.match(part)):
                 values[found[1].lower()] = float(found[2]) / (100 if found[3] else 1)
         if not values:
             return False

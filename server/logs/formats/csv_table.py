@@ -17,13 +17,20 @@ _SIDE = ("__MIN", "__MAX")
 def delimiter_of(head: str) -> str | None:
     """The delimiter of a table whose first line is `head`; None when the line is no head of metrics."""
     for delimiter in (",", "\t", ";"):
-        names = next(csv.reader([head], delimiter=delimiter), [])
+        names = _cells(head, delimiter)
         if len(names) < 2 or any(as_number(name) is not None for name in names):
             continue
         plain = [clean_name(name).lower() for name in names]
         if any(metrics.canonical(name) or name in metrics.step_names() for name in plain) or {*_TAG} & {*plain}:
             return delimiter
     return None
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 def clean_name(name: str) -> str:
@@ -38,7 +45,7 @@ class CsvRows:
 
     def __init__(self, head: str, delimiter: str) -> None:
         self._delimiter = delimiter
-        self._names = [clean_name(name) for name in next(csv.reader([head], delimiter=delimiter))]
+        self._names = [clean_name(name) for name in _cells(head, delimiter)]
         plain = [name.lower() for name in self._names]
         self._long = next((plain.index(name) for name in _TAG if name in plain), None)
         self._value = next((plain.index(name) for name in _VALUE if name in plain), None)

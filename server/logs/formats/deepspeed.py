@@ -10,7 +10,7 @@ from ..table import Table
 _STEP = re.compile(rf"\bstep=(\d+), skipped=(\d+), lr=\[({NUMBER})")
 _SPEED = re.compile(r"\bglobal_step=(\d+), (RunningAvgSamplesPerSec=.*)")
 _FIELD = re.compile(rf"(\w+)=({NUMBER})")
-_OVERFLOW = re.compile(r"OVERFLOW! .*?(?:Attempted loss scale: (\d+)(?:, reducing to (\d+))?|Skipping step)")
+_OVERFLOW = re.compile(r"OVERFLOW! .*?Skipping step(?:.*?Attempted loss scale: (\d+)(?:, reducing to (\d+))?)?")
 OVERFLOWS = "overflow"  # one row with this name per step that was skipped
 
 

@@ -26,6 +26,9 @@ class DictLines:
     marks: tuple[str, ...] = ("{'", '{"')
     waiting = False
 
+    def __init__(self) -> None:
+        self._next = 0.0  # records without a step are counted
+
     def take(self, text: str, line: int, table: Table) -> bool:
         start = text.find("{")
         if start < 0 or len(text) - start > _LONGEST or text.find("{", start + 1) >= 0:
@@ -37,17 +40,19 @@ class DictLines:
         values = {name: float(written) for name, written in _PAIR.findall(body)}
         if not is_record(values):
             return False
-        table.add(self._step(text[:start], values, table), line, values)
+        step = self._step(text[:start], values)
+        table.add(step, line, values)
+        self._next = step + 1
         return True
 
-    def _step(self, before: str, values: Mapping[str, float], table: Table) -> float | None:
-        for name in metrics.step_names():
+    def _step(self, before: str, values: Mapping[str, float]) -> float:
+        for name in metrics.step_order():
             if name in values:
                 return values[name]
         if all(name.startswith("eval_") or name == "epoch" for name in values):
-            return table.last_step  # a score belongs to the step before
+            return max(0.0, self._next - 1)  # a score belongs to the step before
         head = _HEAD.search(before)
-        return float(head[2]) if head else None
+        return float(head[2]) if head else self._next
 
 
 def is_record(values: Mapping[str, float]) -> bool:

@@ -26,10 +26,9 @@ def read_document(text: str, table: Table) -> str:
         data = json.loads(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
-    lines = _line_finder(text)
     if isinstance(data, dict):
         for name in _LISTS:
-            if isinstance(data.get(name), list) and _records(data[name], table, lines):
+            if isinstance(data.get(name), list) and _records(data[name], table, text):
                 return "trainer_state.json" if name == "log_history" else "JSON history"
         if _columns(data, table):
             return "JSON columns"
@@ -37,23 +36,28 @@ def read_document(text: str, table: Table) -> str:
             JsonLines().take_record(data, 1, table)
             return "JSON summary"
         return ""
-    return "JSON records" if isinstance(data, list) and _records(data, table, lines) else ""
+    return "JSON records" if isinstance(data, list) and _records(data, table, text) else ""
 
 
-def _records(rows: Sequence[Any], table: Table, lines: Iterator[int]) -> bool:
+def _records(rows: Sequence[Any], table: Table, text: str) -> bool:
     reader = JsonLines()
+    finders = {name: _lines_with(text, name) for name in ("step", "_step", "global_step")}
     taken = False
     for row in rows:
-        line = next(lines, 0)
         if isinstance(row, dict):
+            name = next((name for name in finders if name in row), "")
+            line = next(finders[name], 0) if name else 0
             taken = reader.take_record(row, line, table) or taken
     return taken
 
 
-def _line_finder(text: str) -> Iterator[int]:
-    """Lines at which the records stand: those that name a step. Good enough to point at; 0 when there are none."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        yield from [number] * len(re.findall(r'"(?:step|_step|global_step)"\s*:', line))
+def _lines_with(text: str, name: str) -> Iterator[int]:
+    """Lines at which a record names its step: where to look for it."""
+    place, number = 0, 1
+    for found in re.finditer(rf'"{name}"\s*:', text):
+        number += text.count("\n", place, found.start())
+        place = found.start()
+        yield number
 
 
 def _columns(data: Mapping[str, Any], table: Table) -> bool:
