@@ -1,7 +1,8 @@
-"""The result types of validate: plain dataclasses, so that the command line pays for no pydantic import."""
+"""Result types of validate, and a curve to draw: plain dataclasses, so that no command pays for pydantic."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
@@ -108,6 +109,16 @@ class Report:
     def worst(self) -> str:
         """The highest severity among the findings, or ""."""
         return next((level for level in SEVERITIES if any(f.severity == level for f in self.findings)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A metric to draw: its name in the log, steps and values, and where signals begin, each with its title."""
+
+    name: str
+    steps: Sequence[float]
+    values: Sequence[float]
+    marks: Sequence[tuple[float, str]] = ()
 
 
 def plain(value: Any) -> Any:

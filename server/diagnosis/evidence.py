@@ -10,9 +10,9 @@ from typing import Any
 from ..configs.files import clean, printable
 from ..configs.values import InputError
 from ..limits import MAX_SYMPTOM_CHARS
-from ..model import Finding
+from ..model import Curve, Finding
 from . import signatures
-from .model import Curve, Signal
+from .model import Signal
 
 
 @dataclass(slots=True)

@@ -10,9 +10,9 @@ from ..configs.files import printable
 from ..logs import LogReading, read_logs
 from ..logs.folders import logs_in
 from ..logs.lines import Chunk, Cutter, bare, chunks_of_file, chunks_of_text, open_log
+from ..model import Curve
 from . import signatures
 from .evidence import Evidence
-from .model import Curve
 from .signals import LogSignal, detect
 
 _ALL_LINES = 60  # a log this short is read whole; of a longer one the telling lines

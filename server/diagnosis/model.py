@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from ..model import Curve
 
 
 @dataclass(slots=True)
@@ -34,16 +35,6 @@ class Hypothesis:
     confirm: list[str] = field(default_factory=list)
     fix: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A metric to draw: its name in the log, steps and values, and where signals begin, each with its title."""
-
-    name: str
-    steps: Sequence[float]
-    values: Sequence[float]
-    marks: Sequence[tuple[float, str]] = ()
 
 
 @dataclass(slots=True)

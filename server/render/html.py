@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from ..diagnosis.model import Curve
+from ..model import Curve
 
 _WIDTH, _HEIGHT, _MARGIN = 420.0, 120.0, 10.0
 _MOST_POINTS = 600

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from .. import limits
 from ..configs.values import InputError
@@ -13,23 +13,20 @@ from ..roots import Roots
 from .arguments import Arguments, ConfigText, Detail, Name, Names, Versions, Word
 from .tool import Answer, Tool
 
-# The caps are enforced and told by the error; in the tool list they would cost more than they help.
-_TEXT = WithJsonSchema({"type": "string"})
-Symptoms = Annotated[str, Field(max_length=limits.MAX_SYMPTOM_CHARS), _TEXT]
-LogText = Annotated[str, Field(max_length=limits.MAX_PASTED_CHARS), _TEXT]
-
 
 class Diagnose(Arguments):
-    symptoms: Annotated[Symptoms, Field(description="What you see, in words")] = ""
-    log: Annotated[LogText, Field(description="Lines of it")] = ""
-    log_path: Annotated[Names, _TEXT, Field(default_factory=list, max_length=limits.MAX_TARGETS)]
-    config: Annotated[ConfigText, _TEXT, Field(description="Script, config or a piece")] = ""
-    config_path: Annotated[Name, _TEXT] = ""
-    framework: Annotated[Word, _TEXT] = ""
-    versions: Annotated[Versions, Field(default_factory=dict)]
-    focus: Literal["all", "nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge"] = "all"
-    limit: Annotated[int | None, Field(ge=1, le=limits.MAX_ROWS)] = None
-    detail: Detail = "brief"
+    symptoms: Annotated[str, Field(description="What you see, in words", max_length=limits.MAX_SYMPTOM_CHARS)] = ""
+    log: Annotated[str, Field(description="Log text", max_length=limits.MAX_PASTED_CHARS)] = ""
+    log_path: Annotated[Names, Field(default_factory=list, description="Or files", max_length=limits.MAX_TARGETS)]
+    config: Annotated[ConfigText, Field(description="Any piece")] = ""
+    config_path: Annotated[Name, Field(description="Or file")] = ""
+    framework: Annotated[Word, Field(description="verl, trl, ...")] = ""
+    versions: Annotated[Versions, Field(default_factory=dict, description="Of packages")]
+    focus: Annotated[
+        Literal["all", "nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge"], Field(description="Topic")
+    ] = "all"
+    limit: Annotated[int | None, Field(description="Causes", ge=1, le=limits.MAX_ROWS)] = None
+    detail: Annotated[Detail, Field(description="How much")] = "brief"
 
 
 def run(asked: Diagnose, roots: Roots) -> Answer:

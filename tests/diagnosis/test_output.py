@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grpo_guard.cli import main
-from grpo_guard.diagnosis.model import Curve
+from grpo_guard.model import Curve
 from grpo_guard.render.diagnosis import sparkline
 from grpo_guard.render.html import page
 
