@@ -22,6 +22,7 @@ from . import __version__, limits, prompts, resources
 from .configs.values import InputError
 from .roots import Roots
 from .tools import (
+    diagnose,
     estimate_memory,
     explain,
     fixes,
@@ -38,6 +39,7 @@ from .tools.tool import Answer, Tool
 
 TOOLS: Sequence[Tool] = (
     validate_config.TOOL,
+    diagnose.TOOL,
     symptoms.TOOL,
     playbook.TOOL,
     fixes.TOOL,
@@ -52,7 +54,7 @@ TOOLS: Sequence[Tool] = (
 
 INSTRUCTIONS = (
     "Checks RL post-training launch scripts and configs (verl, TRL, OpenRLHF, DeepSpeed, accelerate) before launch. "
-    "Pass a file's path or its text to validate_config. For a failed run: symptoms, playbook, fixes. "
+    "Pass a file's path or its text to validate_config. For a failed run: diagnose, then playbook, fixes. "
     "notebook://auto-memory is the index of what is known. It reads files only; it starts and changes nothing."
 )
 

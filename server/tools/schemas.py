@@ -6,6 +6,7 @@ from typing import Any
 
 ANSWERS = {
     "validate_config": ("model", "Report"),
+    "diagnose": ("diagnosis.model", "Diagnosis"),
     "symptoms": ("lookup.answers", "SymptomsAnswer"),
     "playbook": ("lookup.answers", "PlaybookAnswer"),
     "fixes": ("lookup.answers", "FixesAnswer"),

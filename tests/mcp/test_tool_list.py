@@ -17,6 +17,7 @@ pytestmark = pytest.mark.anyio
 # Characters of the compact JSON; four of them are about one token, and the tools of one list share 11,000.
 BUDGET = {
     "validate_config": 1_600,
+    "diagnose": 1_350,
     "symptoms": 720,
     "playbook": 750,
     "fixes": 900,
