@@ -12,7 +12,7 @@ _LEFT_OUT = ("last_verified",)
 
 
 def build_memory() -> dict[str, Any]:
-    """All models and cards by id. Raises SystemExit naming the file and what is wrong in it, or two files of one name."""
+    """All models and cards by id. Raises SystemExit naming the file and its fault, or two files of one name."""
     kinds = {"models": schema.Model, "gpus": schema.Gpu}
     return {kind: entries(kind, model) for kind, model in kinds.items()}
 

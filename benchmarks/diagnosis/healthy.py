@@ -214,8 +214,8 @@ def openrlhf(runs: list[Row], dice: random.Random) -> str:
         lines.append(f"INFO 08-20 10:11:12 ppo_trainer.py:547] ✨ Global step {int(row['step'])}: {status}")
         if "eval" in row:
             lines.append(
-                f"INFO 08-20 ppo_trainer.py:594] ✨ Evaluation completed, eval_metrics: {{'eval_math_pass1': {row['eval']},"
-                f" 'eval_response_length_mean': {row['length']}}}"
+                "INFO 08-20 ppo_trainer.py:594] ✨ Evaluation completed, "
+                f"eval_metrics: {{'eval_math_pass1': {row['eval']}, 'eval_response_length_mean': {row['length']}}}"
             )
     return "\n".join(lines) + "\n"
 
