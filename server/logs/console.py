@@ -76,7 +76,7 @@ class Console:
             return
         for number, raw in zip(chunk.numbers, chunk.lines, strict=True):
             line, origin, rank = bare(raw)
-            if settings and self._settings.take(line, number, origin):
+            if settings and not self._blocks.waiting and self._settings.take(line, number, origin):
                 continue
             if self._take_record(readers, line, number):
                 continue

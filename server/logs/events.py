@@ -6,6 +6,7 @@ What counts as which kind, and what names a phase, is data (knowledge/signals.ya
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -16,6 +17,7 @@ MAX_EVENTS = 300
 _MOST_OF_KIND = 12
 _MAX_TEXT = 300
 _MAX_FRAMES = 200
+_RECENT = 20
 _FRAME = re.compile(r'^\s*File "(?:[^"]*[/\\])?([^"/\\]+)", line \d+, in (\S+)')
 _PATH = re.compile(r'^\s*File "([^"]*)"')
 _LAST = re.compile(
@@ -41,7 +43,7 @@ class EventReader:
         self.found: list[Event] = []
         self.dropped = 0
         self._open: dict[str, _Open] = {}
-        self._phase = ""
+        self._recent: deque[str] = deque(maxlen=_RECENT)  # lines before an event may name its phase
         self._counts: dict[str, int] = {}
 
     @property
@@ -60,8 +62,7 @@ class EventReader:
         kind = self._kind(text, "")
         if kind:
             return self._add(kind, text, line, rank, step, "")
-        if len(text) < 400 and (phase := phase_of(text)):
-            self._phase = phase
+        self._recent.append(text[:_MAX_TEXT])
         return False
 
     def _in_traceback(
@@ -101,13 +102,15 @@ class EventReader:
         if self._counts[kind] > _MOST_OF_KIND or len(self.found) >= MAX_EVENTS:
             self.dropped += 1
             return True
-        phase = phase_of(f"{path} {text}") or self._phase
+        phase = phase_of(f"{path} {text}") or phase_of("\n".join(self._recent))
         self.found.append(
             Event(kind, text.strip()[:_MAX_TEXT], line, self.file, phase, rank, step, tuple((frames or [])[-8:]))
         )
         return True
 
     def _kind(self, text: str, otherwise: str) -> str:
+        if not any(gate in text for gate in gates()):
+            return otherwise
         for kind, expression, literals in _kinds():
             if any(mark in text for mark in literals) and expression.search(text, 0, 4_000):
                 return kind
@@ -132,6 +135,7 @@ def _phases() -> re.Pattern[str]:
     return re.compile("|".join(f"(?P<{phase}>{'|'.join(ways)})" for phase, ways in signals.data()["phases"].items()))
 
 
+@lru_cache(maxsize=1)
 def gates() -> tuple[str, ...]:
     """One of these stands in every line that an event could be made of."""
     return tuple(signals.data()["gates"])

@@ -143,6 +143,19 @@ def test_easyr1_yaml_below_its_step():
     assert math.isnan(values(reading, "entropy")[0][1])
 
 
+def test_skyrl_prints_a_dict_below_its_step():
+    log = (
+        "2026-08-20 10:11:12.001 | INFO     | skyrl.train.utils.tracking:log:188 - Step 6: \n"
+        "{'generate/avg_num_tokens': '512.5000',\n 'policy/grad_norm': '0.2500',\n 'policy/policy_entropy': 'nan',\n"
+        " 'reward/avg_raw_reward': '0.5000'}\n"
+    )
+    reading = read_logs([log])
+    assert reading.framework == "skyrl"
+    assert values(reading, "response_length") == [(6, 512.5)]
+    assert values(reading, "reward_mean") == [(6, 0.5)]
+    assert math.isnan(values(reading, "entropy")[0][1])
+
+
 def test_areal_table():
     log = (
         "20260820-10:11:12 StatsLogger INFO: Epoch 1/10 Step 3/100 Train step 3/1000 done.\n"

@@ -1,4 +1,4 @@
-"""Records over several lines: NeMo-RL's bullets, EasyR1's YAML, AReaL's tables, each below a line with the step."""
+"""Records of several lines below one with the step: NeMo-RL's bullets, EasyR1's YAML, AReaL's tables, SkyRL's dict."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ _HEADS = (
     re.compile(r"^=+ *Step (\d+)/\d+ *=+$"),  # NeMo-RL
     re.compile(r"^Step (\d+)$"),  # EasyR1
     re.compile(r"\bTrain step (\d+)/\d+ done\."),  # AReaL
+    re.compile(r"\bStep (\d+): *$"),  # SkyRL
 )
 _BULLET = re.compile(rf"^\s*• ([A-Za-z][\w .()-]*?): ({NUMBER})")
 _YAML = re.compile(rf"^( *)([\w./@-]+):(?: +({NUMBER}|\.nan|[-+]?\.inf))?\s*$")
+_PRINTED = re.compile(rf"^[ {{]'([^'\\]{{1,200}})': '?({NUMBER})'?[,}}]?$")
 _CELL = re.compile(r"[│|]\s*([A-Za-z][\w./@-]*)\s*[│|]\s*([^│|\s]+)\s*(?=[│|])")
 _LONGEST_BLOCK = 2_000  # lines
 
@@ -50,7 +52,12 @@ class Blocks:
         if self._left < 0:
             self.finish(table)
             return False
-        return self._bullet(text) or self._table(text) or (self._yaml and self._yaml_line(text, table))
+        return (
+            self._bullet(text)
+            or self._table(text)
+            or self._printed(text)
+            or (self._yaml and self._yaml_line(text, table))
+        )
 
     def finish(self, table: Table) -> None:
         """Hand over what stands open."""
@@ -75,6 +82,13 @@ class Blocks:
             self.framework = "areal"
             self._values.update(cells)
         return bool(cells)
+
+    def _printed(self, text: str) -> bool:
+        found = _PRINTED.match(text)
+        if found:
+            self.framework = self.framework or "skyrl"
+            self._values[found[1]] = float(found[2])
+        return found is not None
 
     def _yaml_line(self, text: str, table: Table) -> bool:
         found = _YAML.match(text)

@@ -34,8 +34,8 @@ class DictLines:
         if start < 0 or len(text) - start > _LONGEST or text.find("{", start + 1) >= 0:
             return False  # nested: a config, not a record
         end = text.find("}", start)
-        if end < 0 and not text.rstrip().endswith(","):
-            end = len(text)
+        if end < 0 and text.rstrip().endswith(","):
+            return False  # goes on in the next line
         body = text[start : end + 1] if end >= 0 else text[start:]
         values = {name: float(written) for name, written in _PAIR.findall(body)}
         if not is_record(values):

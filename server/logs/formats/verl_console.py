@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ..numbers import leading_number
+from ..numbers import NUMBER, WRAPPED
 from ..table import Table
 
+_PAIR = re.compile(rf" - ([^\s:]{{1,200}}):{WRAPPED}({NUMBER})(?=\)|,| - |\s*$)")
 _HEAD = re.compile(r"(?:^|[^\w/])step:(\d+) - (?=[\w@-]+[/\w@.-]*:)")
 
 
@@ -20,11 +21,7 @@ class VerlConsole:
         head = _HEAD.search(text)
         if head is None:
             return False
-        values: dict[str, float] = {}
-        for part in text[head.end() :].split(" - "):
-            name, _, written = part.rpartition(":")
-            if name and " " not in name and (value := leading_number(written)) is not None:
-                values[name] = value
+        values = {name: float(written) for name, written in _PAIR.findall(text, head.end() - len(" - "))}
         if values:
             table.add(float(head[1]), line, values)
         return True
