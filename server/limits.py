@@ -15,6 +15,16 @@ MAX_LAUNCHES = 50  # launches reported for one script
 
 # Logs
 MAX_PIPED_LOG_BYTES = 50_000_000  # of a log on standard input; a larger one comes as a file, which is streamed
+MAX_LOG_LINE_CHARS = 100_000  # a longer line is cut, and the rest of it skipped
+MAX_LOG_FILES = 200  # logs of one folder
+MAX_FOLDER_ENTRIES = 20_000  # files looked at in one folder
+MAX_METRICS = 2_000  # metrics of one log
+MAX_METRIC_POINTS = 40_000  # values kept of one metric; beyond that every second, then every fourth ...
+MAX_LOG_DOCUMENT_BYTES = 24_000_000  # JSON decoded at once; a larger one is read line by line
+MAX_EVENT_RECORD_BYTES = 16_000_000  # of a TensorBoard file; a larger one is stepped over
+MAX_LOG_EVENTS = 300  # errors kept of one log
+MAX_PRINTED_SETTINGS = 5_000  # settings that a log prints
+MAX_PRINTED_CHARS = 600_000  # of one printed config
 
 # Answers
 MAX_SUGGESTIONS = 3  # did-you-mean proposals per unknown key

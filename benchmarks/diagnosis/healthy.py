@@ -107,6 +107,9 @@ _NOISE = (
     "Processed prompts: 100%|██████████| 512/512 [00:31<00:00, 16.3it/s, est. speed input: 900.0 toks/s]",
     '127.0.0.1:5000 - "POST /generate HTTP/1.1" 200 OK',
     "[2026-08-20 10:11:14] no errors found in 128 samples; 0 failed, 0 timed out",
+    "FutureWarning: `torch.cuda.amp.autocast(args...)` is deprecated",
+    "Exception ignored in: <function Pool.__del__ at 0x7f>\nTraceback (most recent call last):\n"
+    '  File "/usr/lib/python3/pool.py", line 268, in __del__\nResourceWarning: unclosed pool',
 )
 
 

@@ -10,19 +10,17 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from ..limits import MAX_LOG_EVENTS
 from ..store import signals
 from .model import Event
 
-MAX_EVENTS = 300
 _MOST_OF_KIND = 12
 _MAX_TEXT = 300
 _MAX_FRAMES = 200
 _RECENT = 20
 _FRAME = re.compile(r'^\s*File "(?:[^"]*[/\\])?([^"/\\]+)", line \d+, in (\S+)')
 _PATH = re.compile(r'^\s*File "([^"]*)"')
-_LAST = re.compile(
-    r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Timeout|Died|Dead|Unavailable)\b\w*)(?::|$)"
-)
+_LAST = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Timeout|Died|Dead|Unavailable)\b\w*)(?::|$)")
 
 
 @dataclass(slots=True)
@@ -30,6 +28,7 @@ class _Open:
     """A traceback whose last line has not come yet."""
 
     line: int
+    ignored: bool = False
     frames: list[str] = field(default_factory=list)
     path: str = ""  # everything that may name a phase
     lines: int = 0
@@ -53,7 +52,9 @@ class EventReader:
     def take(self, text: str, line: int, origin: str, rank: int | None, step: float | None) -> bool:
         """Read one line; true when it is part of a traceback or an event."""
         if "Traceback (most recent call last)" in text:
-            self._open[origin] = _Open(line)
+            # Python reports so what a destructor raised; nothing ends by it.
+            ignored = bool(self._recent) and self._recent[-1].startswith("Exception ignored in")
+            self._open[origin] = _Open(line, ignored=ignored)
             return True
         if (trace := self._open.get(origin)) and self._in_traceback(trace, text, line, origin, rank, step):
             return True
@@ -85,6 +86,8 @@ class EventReader:
             del self._open[origin]
             if not _LAST.match(text) and ": " not in text:
                 return False  # some other line: the traceback was cut
+            if trace.ignored:
+                return True
             return self._add(self._kind(text, "exception"), text, line, rank, step, trace.path, trace.frames)
         return True
 
@@ -99,7 +102,7 @@ class EventReader:
         frames: list[str] | None = None,
     ) -> bool:
         self._counts[kind] = self._counts.get(kind, 0) + 1
-        if self._counts[kind] > _MOST_OF_KIND or len(self.found) >= MAX_EVENTS:
+        if self._counts[kind] > _MOST_OF_KIND or len(self.found) >= MAX_LOG_EVENTS:
             self.dropped += 1
             return True
         phase = phase_of(f"{path} {text}") or phase_of("\n".join(self._recent))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ..configs.files import printable
 from ..configs.values import InputError
+from ..limits import MAX_FOLDER_ENTRIES, MAX_LOG_FILES
 
-MAX_FILES, MAX_DEPTH, MAX_ENTRIES = 200, 6, 20_000
+_DEEPEST = 6
 _SUFFIXES = (".log", ".txt", ".out", ".err", ".jsonl", ".csv", ".tsv")
 _NAMES = (
     "trainer_state.json",
@@ -35,25 +36,25 @@ def logs_in(folder: Path) -> tuple[list[Path], list[str]]:
     seen, notes = 0, []
     for here, folders, files in os.walk(folder, onerror=_refuse, followlinks=False):
         folders.sort()
-        if len(Path(here).relative_to(folder).parts) >= MAX_DEPTH:
+        if len(Path(here).relative_to(folder).parts) >= _DEEPEST:
             folders.clear()
         for name in sorted(files):
             seen += 1
             path = Path(here, name)
             if _is_log(name) and path.is_file() and not path.is_symlink():
                 found.append(path)
-        if seen > MAX_ENTRIES:
-            notes.append(f"more than {MAX_ENTRIES:,} files: the rest of the folder was not looked at")
+        if seen > MAX_FOLDER_ENTRIES:
+            notes.append(f"more than {MAX_FOLDER_ENTRIES:,} files: the rest of the folder was not looked at")
             break
     states = [path for path in found if path.name == "trainer_state.json"]
     if len(states) > 1:  # each checkpoint repeats the history of the ones before
         last = max(states, key=lambda path: (_checkpoint(path), str(path)))
         found = [path for path in found if path.name != "trainer_state.json" or path == last]
-    if len(found) > MAX_FILES:
-        notes.append(f"{len(found)} logs: the first {MAX_FILES} were read")
+    if len(found) > MAX_LOG_FILES:
+        notes.append(f"{len(found)} logs: the first {MAX_LOG_FILES} were read")
     if not found:
         raise InputError(f"{printable(folder)}: no log in this folder; name a file")
-    return found[:MAX_FILES], notes
+    return found[:MAX_LOG_FILES], notes
 
 
 def rank_of(path: Path) -> int | None:

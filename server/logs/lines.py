@@ -13,9 +13,9 @@ from typing import BinaryIO
 
 from ..configs.files import printable
 from ..configs.values import InputError
+from ..limits import MAX_LOG_LINE_CHARS
 
 CHUNK_BYTES = 256 * 1024
-MAX_LINE = 100_000  # a longer line is cut here; the rest of it is skipped and noted
 _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _RAY = re.compile(r"^\(([A-Za-z_][\w.:<>-]*)(?: pid=(\d+))(?:, ip=[\w.:]+)?\)[ \t]?")
 _RANK = re.compile(r"^\[rank ?(\d{1,6})\]:? ?", re.IGNORECASE)
@@ -44,7 +44,7 @@ class Cutter:
     _skipping: bool = False
 
     def feed(self, text: str, last: bool = False) -> Chunk | None:
-        """The lines that `text` completes, if any; an overlong one is cut at MAX_LINE characters."""
+        """The lines that `text` completes, if any; an overlong one is cut at MAX_LOG_LINE_CHARS characters."""
         text = self._skip(self._rest + text)
         end = len(text) if last else self._end(text)
         whole, self._rest = text[:end], text[end:]
@@ -63,9 +63,9 @@ class Cutter:
     def _end(self, text: str) -> int:
         """Where the last complete line ends. A carriage return at the very end may belong to a line feed to come."""
         end = text.rfind("\n") + 1
-        if not end and len(text) > MAX_LINE:
+        if not end and len(text) > MAX_LOG_LINE_CHARS:
             end = text.rfind("\r", 0, len(text) - 1) + 1
-        if not end and len(text) > MAX_LINE:
+        if not end and len(text) > MAX_LOG_LINE_CHARS:
             self._skipping = True
             self.cut += 1
             end = len(text)
@@ -81,9 +81,9 @@ class Cutter:
         if "\r" in text:
             parts = [(number, part) for number, line in zip(numbers, lines, strict=True) for part in _states(line)]
             numbers, lines = [number for number, _ in parts], [part for _, part in parts]
-        if len(text) > MAX_LINE:
-            self.cut += sum(len(line) > MAX_LINE for line in lines) - self._skipping
-            lines = [line if len(line) <= MAX_LINE else line[:MAX_LINE] for line in lines]
+        if len(text) > MAX_LOG_LINE_CHARS:
+            self.cut += sum(len(line) > MAX_LOG_LINE_CHARS for line in lines) - self._skipping
+            lines = [line if len(line) <= MAX_LOG_LINE_CHARS else line[:MAX_LOG_LINE_CHARS] for line in lines]
         return Chunk(text, numbers, lines)
 
 

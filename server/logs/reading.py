@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..configs.files import printable
+from ..limits import MAX_LOG_DOCUMENT_BYTES
 from . import metrics
 from .console import Console
 from .folders import logs_in, rank_of
@@ -77,7 +78,7 @@ def _read_file(path: Path, file: BinaryIO, source: Source, table: Table, reading
         return
     if path.name in ("wandb-metadata.json", "requirements.txt", "config.yaml"):
         source.format = "run folder"
-        _read_run_file(path.name, file.read(documents.MAX_DOCUMENT).decode("utf-8", "replace"), source, reading)
+        _read_run_file(path.name, file.read(MAX_LOG_DOCUMENT_BYTES).decode("utf-8", "replace"), source, reading)
         return
     if b"\x00" in head[:4096] and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         source.notes.append("holds binary data; read as far as it is text")
@@ -87,7 +88,7 @@ def _read_file(path: Path, file: BinaryIO, source: Source, table: Table, reading
     if _is_document(text):
         size = file.seek(0, 2)
         file.seek(0)
-        if size <= documents.MAX_DOCUMENT:
+        if size <= MAX_LOG_DOCUMENT_BYTES:
             _read_document(file.read().decode("utf-8-sig", "replace"), source, table, reading)
             return
     cutter = Cutter()
@@ -95,7 +96,7 @@ def _read_file(path: Path, file: BinaryIO, source: Source, table: Table, reading
 
 
 def _read_text(text: str, head: str, source: Source, table: Table, reading: LogReading) -> None:
-    if _is_document(head) and len(text) <= documents.MAX_DOCUMENT:
+    if _is_document(head) and len(text) <= MAX_LOG_DOCUMENT_BYTES:
         _read_document(text, source, table, reading)
         return
     cutter = Cutter()

@@ -8,10 +8,10 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..limits import MAX_PRINTED_CHARS, MAX_PRINTED_SETTINGS
 from .model import Printed
 
-MAX_BLOCK_LINES, MAX_BLOCK_CHARS = 6_000, 600_000
-MAX_SETTINGS = 5_000
+_MAX_BLOCK_LINES = 6_000
 _MAX_VALUE = 500
 _OPENING = re.compile(r"^(?:[\w .:/-]{0,60}[:=] ?)?(\{['\"][\w.]+['\"]: .*)$")
 _DOTTED = re.compile(r"^(?:.{0,120}:print\])?\s{1,4}(\w[\w.]*) \.{3,} (\S.*)$")
@@ -54,7 +54,7 @@ class PrintedSettings:
         """Read one line; true when it belongs to a printed config."""
         if block := self._open.get(origin):
             return self._go_on(block, text, origin)
-        if (found := _DOTTED.match(text)) and len(self.found) < MAX_SETTINGS:
+        if (found := _DOTTED.match(text)) and len(self.found) < MAX_PRINTED_SETTINGS:
             self._keep(found[1], _literal(found[2].strip()), line)
             return True
         opening = _OPENING.match(text)
@@ -101,7 +101,7 @@ class PrintedSettings:
             self._keep(key, value, block.line)
 
     def _keep(self, key: str, value: Any, line: int) -> None:
-        if len(self.found) < MAX_SETTINGS:
+        if len(self.found) < MAX_PRINTED_SETTINGS:
             self.found.setdefault(key, Printed(key, value, line, self.file))
 
     def take_version(self, text: str) -> None:
@@ -132,7 +132,7 @@ class _Block:
 
     @property
     def full(self) -> bool:
-        return len(self._parts) > MAX_BLOCK_LINES or self._chars > MAX_BLOCK_CHARS
+        return len(self._parts) > _MAX_BLOCK_LINES or self._chars > MAX_PRINTED_CHARS
 
     @property
     def text(self) -> str:
@@ -141,7 +141,7 @@ class _Block:
 
 def _literal(text: str) -> Any:
     """A Python literal, or the text itself."""
-    if len(text) > MAX_BLOCK_CHARS:
+    if len(text) > MAX_PRINTED_CHARS:
         return text[:_MAX_VALUE]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -7,10 +7,9 @@ from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..limits import MAX_METRIC_POINTS, MAX_METRICS
 from .model import Series
 
-MAX_POINTS = 40_000  # values kept of one metric; beyond that every second, then every fourth ...
-MAX_COLUMNS = 2_000  # metrics of one log; further names are counted only
 _MAX_NAME = 200
 
 
@@ -27,7 +26,7 @@ class Table:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.dropped = 0  # names beyond MAX_COLUMNS
+        self.dropped = 0  # names beyond MAX_METRICS
         self._steps: array[float] = array("d")
         self._lines: array[int] = array("Q")
         self._columns: dict[str, _Column] = {}
@@ -58,7 +57,7 @@ class Table:
         for name, value in values.items():
             column = columns.get(name)
             if column is None:
-                if len(columns) >= MAX_COLUMNS or len(name) > _MAX_NAME:
+                if len(columns) >= MAX_METRICS or len(name) > _MAX_NAME:
                     self.dropped += 1
                     continue
                 column = columns[name] = _Column()
@@ -67,7 +66,7 @@ class Table:
                 continue
             column.rows.append(row)
             column.values.append(value)
-            if len(column.values) > MAX_POINTS:
+            if len(column.values) > MAX_METRIC_POINTS:
                 _thin(column)
 
     def count(self, name: str) -> int:

@@ -9,9 +9,8 @@ import pytest
 
 from grpo_guard.configs.values import InputError
 from grpo_guard.diagnosis.signals import detect
+from grpo_guard.limits import MAX_LOG_LINE_CHARS, MAX_METRIC_POINTS
 from grpo_guard.logs import read_logs
-from grpo_guard.logs.lines import MAX_LINE
-from grpo_guard.logs.table import MAX_POINTS
 
 STEP = "step:{0} - actor/grad_norm:0.5 - critic/score/mean:0.25"
 
@@ -52,7 +51,7 @@ def test_encodings_that_a_mark_names(tmp_path, encoding):
 
 
 def test_a_line_without_an_end_is_cut_and_the_next_is_read(tmp_path):
-    path = written(tmp_path, b"x" * (3 * MAX_LINE + 7) + b"\n" + STEP.format(4).encode() + b"\n")
+    path = written(tmp_path, b"x" * (3 * MAX_LOG_LINE_CHARS + 7) + b"\n" + STEP.format(4).encode() + b"\n")
     reading = read_logs([path])
     assert list(reading.series["grad_norm"].steps) == [4]
     assert list(reading.series["grad_norm"].lines) == [2]
@@ -101,10 +100,10 @@ def test_deep_and_huge_json_is_no_trouble():
 
 
 def test_many_values_are_thinned_and_those_that_are_not_finite_stay():
-    count = 3 * MAX_POINTS
+    count = 3 * MAX_METRIC_POINTS
     lines = [f'{{"step": {step}, "grad_norm": {"NaN" if step == count - 3 else 0.5}}}' for step in range(count)]
     series = read_logs(["\n".join(lines)]).series["grad_norm"]
-    assert len(series) <= MAX_POINTS + 1000 and series.stride == 4
+    assert len(series) <= MAX_METRIC_POINTS + 1000 and series.stride == 4
     assert [step for step, _, _ in series.not_finite()] == [count - 3]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...logs.model import Event
-from .run import Run
+from .run import Run, number
 from .signal import LogSignal, signal
 
 _PHASES = {"start", "wake_up", "sync", "rollout", "log_prob", "update"}
@@ -18,6 +18,8 @@ _KINDS = {
     "waiting": "waits_for_resources",
     "illegal_access": "illegal_access",
 }
+# What a run can live through when the next steps follow.
+_SURVIVED = {"exception", "worker_dead", "process_killed", "waits_for_resources", "illegal_access"}
 
 
 def detect(run: Run) -> Iterator[LogSignal]:
@@ -35,7 +37,17 @@ def detect(run: Run) -> Iterator[LogSignal]:
         text += f"; {len(events)} such lines" if len(events) > 1 else ""
         ranks = sorted({event.rank for event in events if event.rank is not None})
         text += f"; ranks {', '.join(map(str, ranks[:8]))}" if ranks else ""
-        yield signal(name, text, source="log", step=first.step, line=first.line)
+        severity = ""
+        if name in _SURVIVED and (later := _went_on(run, events[-1])) is not None:
+            severity = "info" if name == "exception" else "warning"
+            text += f"; the run went on to step {number(later)}"
+        yield signal(name, text, source="log", step=first.step, line=first.line, severity=severity)
+
+
+def _went_on(run: Run, event: Event) -> float | None:
+    """The last step of the same log when it lies well behind the event."""
+    last = max((row.last_step for row in run.reading.sources if row.path == event.file and row.last_step), default=None)
+    return last if last is not None and event.step is not None and last > event.step + 2 else None
 
 
 def _signal_of(event: Event) -> str:

@@ -12,7 +12,6 @@ from ..numbers import NUMBER, as_number
 from ..table import Table
 from .json_lines import JsonLines, flat
 
-MAX_DOCUMENT = 24_000_000  # characters decoded at once; a longer document is read line by line
 _LISTS = ("log_history", "history", "data", "rows", "logs", "metrics")
 _PAIR = re.compile(rf'^\s*"([^"\\]{{1,200}})":\s*"?({NUMBER})"?,?\s*$')
 

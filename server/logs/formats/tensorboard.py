@@ -10,9 +10,9 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from ...limits import MAX_EVENT_RECORD_BYTES
 from ..table import Table
 
-MAX_RECORD = 16_000_000  # a larger one holds an image or a histogram, and is stepped over
 _MAX_TENSOR = 64  # bytes of a scalar's tensor
 
 
@@ -21,7 +21,7 @@ def looks_like_events(head: bytes) -> bool:
     if len(head) < 24:
         return False
     (length,) = struct.unpack_from("<Q", head)
-    return 0 < length < MAX_RECORD and head[12] in (0x09, 0x10, 0x1A) and b"\x00" in head[:8]
+    return 0 < length < MAX_EVENT_RECORD_BYTES and head[12] in (0x09, 0x10, 0x1A) and b"\x00" in head[:8]
 
 
 def read_events(file: BinaryIO, table: Table) -> list[str]:
@@ -53,7 +53,7 @@ def _records(file: BinaryIO, notes: list[str]) -> Iterator[bytes]:
         if length < 0 or length > 1 << 40:
             notes.append("the file ends in the middle of a record")
             return
-        if length > MAX_RECORD:
+        if length > MAX_EVENT_RECORD_BYTES:
             file.seek(length + 4, 1)
             continue
         message = file.read(length + 4)

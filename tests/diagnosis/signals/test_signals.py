@@ -262,6 +262,20 @@ def test_out_of_memory_by_phase():
     assert signal.evidence.endswith("(phase: update); at fsdp_workers.py:update_actor")
 
 
+def test_an_exception_that_the_run_lived_through_is_information():
+    raised = "Traceback (most recent call last):\nValueError: no answer found\n"
+    lines = run(steps=40).splitlines()
+    assert seen(raised)["exception"].severity == "error"
+    lived = seen("\n".join([*lines[:10], raised.strip(), *lines[10:]]))["exception"]
+    assert (lived.severity, lived.step) == ("info", 10)
+    assert lived.evidence == "ValueError: no answer found; the run went on to step 40"
+
+
+def test_what_a_destructor_raised_is_nothing():
+    raised = "Exception ignored in: <function f>\nTraceback (most recent call last):\nTypeError: x\n"
+    assert seen(raised + "FutureWarning: y is old\n") == {}
+
+
 def test_an_exception_that_only_reports_a_crash_is_left_out():
     log = "[rank1] Watchdog caught collective operation timeout: WorkNCCL\nRuntimeError: worker failed\n"
     assert set(seen(log)) == {"collective_timeout"}
