@@ -207,6 +207,7 @@ def _add_memory(verbs: Any) -> None:
         "--set", action="append", default=[], metavar="FIELD=VALUE", help="state a canonical field; repeatable"
     )
     verb.add_argument("--detail", choices=("brief", "normal", "full"), help="how much (json: full, else normal)")
+    verb.add_argument("--html", type=Path, metavar="FILE", help="also write a page with a bar per phase")
     verb.add_argument("--format", choices=("text", "json"), default="text")
     verb.set_defaults(run=_memory)
     verb = verbs.add_parser(
@@ -292,7 +293,9 @@ def _diagnose(options: argparse.Namespace) -> int:
     )
     data = to_data(answer)
     if options.html is not None:
-        _write_page(options.html, data, answer.curves)
+        from .render.html import page
+
+        _write_page(options.html, page(data, answer.curves))
     if options.format == "json":
         import json
 
@@ -304,12 +307,11 @@ def _diagnose(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _write_page(path: Path, data: dict[str, Any], curves: Any) -> None:
+def _write_page(path: Path, page: str) -> None:
     from .model import clean
-    from .render.html import page
 
     try:
-        path.write_text(clean(page(data, curves)), encoding="utf-8")
+        path.write_text(clean(page), encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"--html {path}: cannot be written ({error.strerror}); name a file in a folder that exists"
@@ -479,6 +481,10 @@ def _memory(options: argparse.Namespace) -> int:
         framework=options.framework,
         settings=_fields(options.set),
     )
+    if options.html is not None:
+        from .render.memory_html import page
+
+        _write_page(options.html, page(data))
     as_json = options.format == "json"
     data = shortened(data, options.detail or ("full" if as_json else "normal"))
     if as_json:

@@ -56,10 +56,15 @@ def page(data: Mapping[str, Any], curves: Sequence[Curve] = ()) -> str:
         *_section("Would help", [_card_of(_list(data["ask_next"]))] if data.get("ask_next") else []),
         *_section("Notes", [_card_of(_list(data["notes"]))] if data.get("notes") else []),
     ]
+    return document("diagnosis", body)
+
+
+def document(title: str, body: Iterable[str]) -> str:
+    """One self-contained page around blocks of HTML: no script, no network."""
     head = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>grpo-guard: diagnosis</title><style>{_STYLE}</style></head><body><main>"
+        f"<title>grpo-guard: {escape(title)}</title><style>{_STYLE}</style></head><body><main>"
     )
     return "\n".join([head, *body, "</main></body></html>", ""])
 
