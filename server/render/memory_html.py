@@ -8,7 +8,7 @@ from typing import Any
 
 from .html import document
 
-_WIDTH, _ROW, _LABEL, _RIGHT = 900.0, 46.0, 130.0, 90.0
+_WIDTH, _ROW, _LABEL, _RIGHT = 900.0, 46.0, 110.0, 130.0
 _COLOURS = (
     "#0b6bcb", "#c4320a", "#2e7d32", "#b45309", "#7b3fb5", "#00838f", "#ad1457", "#5d6d1e", "#3949ab", "#8d6e63",
     "#546e7a", "#d81b60",
