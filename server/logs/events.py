@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ..limits import MAX_LOG_EVENTS
@@ -17,7 +17,7 @@ from .model import Event
 _MOST_OF_KIND = 12
 _MAX_TEXT = 300
 _MAX_FRAMES = 200
-_RECENT = 20
+_RECENT, _AFTER = 20, 3
 _FRAME = re.compile(r'^\s*File "(?:[^"]*[/\\])?([^"/\\]+)", line \d+, in (\S+)')
 _PATH = re.compile(r'^\s*File "([^"]*)"')
 _LAST = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Timeout|Died|Dead|Unavailable)\b\w*)(?::|$)")
@@ -42,12 +42,13 @@ class EventReader:
         self.found: list[Event] = []
         self.dropped = 0
         self._open: dict[str, _Open] = {}
+        self._after = 0  # lines after the last event that may still name its phase
         self._recent: deque[str] = deque(maxlen=_RECENT)  # lines before an event may name its phase
         self._counts: dict[str, int] = {}
 
     @property
     def waiting(self) -> bool:
-        return bool(self._open)
+        return bool(self._open) or self._after > 0
 
     def take(self, text: str, line: int, origin: str, rank: int | None, step: float | None) -> bool:
         """Read one line; true when it is part of a traceback or an event."""
@@ -64,7 +65,16 @@ class EventReader:
         if kind:
             return self._add(kind, text, line, rank, step, "")
         self._recent.append(text[:_MAX_TEXT])
+        if self._after:
+            self._name_phase(text)
         return False
+
+    def _name_phase(self, text: str) -> None:
+        """The lines after an error may tell where it happened, when nothing before it did."""
+        self._after -= 1
+        if phase := phase_of(text[:_MAX_TEXT]):
+            self.found[-1] = replace(self.found[-1], phase=phase)
+            self._after = 0
 
     def _in_traceback(
         self, trace: _Open, text: str, line: int, origin: str, rank: int | None, step: float | None
@@ -109,6 +119,7 @@ class EventReader:
         self.found.append(
             Event(kind, text.strip()[:_MAX_TEXT], line, self.file, phase, rank, step, tuple((frames or [])[-8:]))
         )
+        self._after = 0 if phase else _AFTER
         return True
 
     def _kind(self, text: str, otherwise: str) -> str:

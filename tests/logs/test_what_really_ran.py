@@ -116,6 +116,12 @@ def test_errors_by_kind_and_phase():
     assert kinds("no errors found; 0 timed out; memory usage 40 %") == []
 
 
+def test_a_line_after_the_error_may_name_the_phase():
+    assert kinds("torch.OutOfMemoryError: CUDA out of memory\n  in get_named_tensor_buckets: tensor.clone()") == [
+        ("gpu_oom", "sync")
+    ]
+
+
 def test_the_rank_of_a_prefix():
     (event,) = read_logs(["[rank3]: ValueError: bad shape\n"]).events
     assert event.rank == 3

@@ -19,13 +19,16 @@ class _Limits:
 
 
 # prob_gap: verl's FAQ (normal below 0.005, an issue above 0.01). engine_kl: NeMo-RL's guide (acceptable below 1e-3).
-# prob_ratio_error: NeMo-RL's guide (a factor of 1.05; here its distance from 1). logp_gap: choice.
+# prob_ratio_error: NeMo-RL's guide (a factor of 1.05; here its distance from 1). logp_gap and ratio_mean (also
+# its distance from 1): choice.
 _LIMITS = {
     "prob_gap": _Limits(0.005, 0.01),
     "engine_kl": _Limits(0.001, 0.02),
     "logp_gap": _Limits(0.05, 0.1),
     "prob_ratio_error": _Limits(0.02, 0.05),
+    "ratio_mean": _Limits(0.1, 0.25),
 }
+_AROUND_ONE = {"prob_ratio_error", "ratio_mean"}
 _CORRELATION = 0.95
 _SAMPLES = 0.3
 _DRAFT_ALIVE, _DRAFT_LOST = 1.5, 1.1
@@ -35,8 +38,10 @@ def detect(run: Run) -> Iterator[LogSignal]:
     told = False
     for name, limits in _LIMITS.items():
         gap = run.get(name)
-        if gap and name == "prob_ratio_error":
-            gap = Points(gap.name, gap.steps, [abs(value - 1) for value in gap.values], gap.lines)
+        if gap and name in _AROUND_ONE:
+            gap = Points(
+                f"the distance of {gap.name} from 1", gap.steps, [abs(value - 1) for value in gap.values], gap.lines
+            )
         if gap and not told:
             for found in _gap(gap, limits):
                 told = found.severity != "info"

@@ -153,6 +153,10 @@ FAULTS: dict[str, tuple[dict[str, Curve], dict[str, str]]] = {
         {"training/rollout_probs_diff_mean": broken(0.5, 0.08, 0.002)},
         {"gap_jump": "error"},
     ),
+    "the importance ratio is far from one": (
+        {"sampling/importance_sampling_ratio/mean": lambda part, dice: 1.8 + dice.gauss(0, 0.02)},
+        {"gap_high": "warning"},
+    ),
     "answers run to the limit": ({"completions/clipped_ratio": lambda part, dice: 1.0}, {"length_at_cap": "error"}),
     "more and more answers are cut": (
         {"completions/clipped_ratio": lambda part, dice: 0.02 + 0.5 * part},
