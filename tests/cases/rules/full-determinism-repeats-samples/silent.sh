@@ -1,4 +1,4 @@
-# grpo-guard-test: --version verl=0.4.1
+# grpo-guard-test: --version verl=0.9.0
 python3 -m verl.trainer.main_ppo \
     algorithm.adv_estimator=grpo \
     actor_rollout_ref.rollout.name=vllm \
@@ -7,4 +7,4 @@ python3 -m verl.trainer.main_ppo \
     actor_rollout_ref.actor.ppo_mini_batch_size=64 \
     actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 \
     actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=8 \
-    actor_rollout_ref.rollout.temperature=1.0
+    actor_rollout_ref.rollout.full_determinism=False
