@@ -12,6 +12,7 @@ from .checks.outcome import NotApplicable, Pass
 from .checks.suppression import suppressions
 from .configs.adapters.common import Options
 from .configs.assembly import ADAPTERS, Follower, adapter_module, build_runs, checkout_versions, project_folder
+from .configs.keys_suggest import hint
 from .configs.reading import Reading, read_pasted, read_path
 from .configs.run_config import RunConfig, UnknownKey
 from .configs.values import InputError, Lint
@@ -84,15 +85,8 @@ def _options(
     known = index()["fields"]
     for name in settings or {}:
         if name not in known:
-            raise InputError(f"--set {name}: no such field; see `grpo-guard rules --fields`{_nearest(name, known)}")
+            raise InputError(f"--set {name}: no such field; see `grpo-guard rules --fields`{hint(name, known, 70)}")
     return Options(given, world_size, gpu, dict(settings or {}))
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    from rapidfuzz import process
-
-    match = process.extractOne(name, list(known), score_cutoff=70)
-    return f" (did you mean {match[0]}?)" if match else ""
 
 
 def _report(reading: Reading, options: Options, framework: str, focus: str, ruleset: str) -> Report:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..limits import MAX_SUGGESTIONS
 
@@ -30,3 +30,11 @@ def suggest(key: str, candidates: Sequence[str]) -> list[str]:
             scored.append((-score, candidate))
     best = sorted(scored)[:MAX_SUGGESTIONS]
     return [candidate for score, candidate in best if score <= best[0][0] + _BEST]
+
+
+def hint(name: str, known: Iterable[str], cutoff: int) -> str:
+    """The nearest known name at or above the cutoff (0 to 100) as "(did you mean X?)" with a blank before it, else ""."""
+    from rapidfuzz import process
+
+    match = process.extractOne(name, list(known), score_cutoff=cutoff)
+    return f" (did you mean {match[0]}?)" if match else ""

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..checks.engine import version_text
 from ..checks.expr import to_text
+from ..configs.keys_suggest import hint
 from ..configs.values import InputError
 from ..store.index import index
 
@@ -18,19 +19,12 @@ def rule_data(rule_id: str) -> dict[str, Any]:
     if rule_id.upper() in seeds:
         return dict(seeds[rule_id.upper()])
     if rule_id not in rules:
-        raise InputError(f"no rule {rule_id!r}{_nearest(rule_id, list(rules))}; `grpo-guard rules` lists them")
+        raise InputError(f"no rule {rule_id!r}{hint(rule_id, list(rules), 60)}; `grpo-guard rules` lists them")
     rule = dict(rules[rule_id])
     for name in ("applies_when", "condition"):
         if name in rule:
             rule[name] = to_text(rule[name])
     return rule
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    from rapidfuzz import process
-
-    match = process.extractOne(name, known, score_cutoff=60)
-    return f" (did you mean {match[0]}?)" if match else ""
 
 
 def rules_text() -> str:

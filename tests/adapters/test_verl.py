@@ -168,6 +168,7 @@ class TestRecipes:
         )
         report = validate_text(text)
         assert plain(setting(report, "group_size").value) == "unknown"
+        assert plain(setting(report, "grad_clip").value) == "unknown"
         assert "one-sample-groups" not in rules(report)
         assert any("config of its own" in note for note in report.notes)
 

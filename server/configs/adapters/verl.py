@@ -11,7 +11,7 @@ from ...store.index import adapter as adapter_data
 from ...store.versions import in_range
 from ..keys import KeyTable, load
 from ..parts import Part
-from ..run_config import RunConfig, UnknownKey
+from ..run_config import EXPLICIT, RunConfig, UnknownKey
 from ..values import Entry, Lint, Unresolved
 from .common import Options, apply_options, derive_moe, explicit_settings, fill, product, start_run, whole
 from .verl_batch import batch as batch
@@ -62,10 +62,11 @@ def build(parts: list[Part], options: Options) -> RunConfig:
             "unset keys have unknown values and no key is judged as unknown"
         )
     data = adapter_data("verl")
-    fill(run, data["fields"], table, f"verl {table.version}", stock, data["handed_on"])
+    fields = {**data["fields"], **_clipping_fields(_engine(run, launch), version)}
+    fill(run, fields, table, f"verl {table.version}", stock, data["handed_on"])
     if stock:
         _judge_keys(run, table, overrides, {entry.key for entry in entries}, version)
-    _derive(run, launch, version)
+    _derive(run, launch)
     apply_options(run, options)
     _derive_parallelism(run)
     return run
@@ -209,7 +210,14 @@ def _plus_over_existing(entry: Entry, table: KeyTable) -> Lint:
     return Lint("hydra-plus-existing-key", text, entry.file, entry.line, "error", fix)
 
 
-def _derive(run: RunConfig, launch: Part | None, version: str | None) -> None:
+def _clipping_fields(engine: str, version: str | None) -> dict[str, str]:
+    """verl has two clipping keys; which one is read depends on engine and version (unified engine since 0.8.0)."""
+    old, new = "actor_rollout_ref.actor.grad_clip", "actor_rollout_ref.actor.optim.clip_grad"
+    unified = version is None or in_range(version, ">=0.8.0") or engine == "megatron"
+    return {"grad_clip": new, "grad_clip_ignored": old} if unified else {"grad_clip": old, "grad_clip_ignored": new}
+
+
+def _derive(run: RunConfig, launch: Part | None) -> None:
     engine = _engine(run, launch)
     run.derive("sharding_backend", engine, "from the actor's strategy", "actor_rollout_ref.actor.strategy")
     if engine in ("fsdp", "fsdp2"):
@@ -217,22 +225,12 @@ def _derive(run: RunConfig, launch: Part | None, version: str | None) -> None:
     else:
         for name in ("fsdp_size", "model_dtype", "ref_dtype", "offload_policy", "sequence_parallel"):
             run.settings.pop(name, None)
-    _derive_clipping(run, engine, version)
+    ignored = run.settings.get("grad_clip_ignored")
+    if ignored is not None and ignored.origin != EXPLICIT:
+        del run.settings["grad_clip_ignored"]
     _derive_reward_manager(run)
     _derive_algorithm(run)
     derive_moe(run)
-
-
-def _derive_clipping(run: RunConfig, engine: str, version: str | None) -> None:
-    """verl has two clipping keys; which one is read depends on engine and version (unified engine since 0.8.0)."""
-    old, new = "actor_rollout_ref.actor.grad_clip", "actor_rollout_ref.actor.optim.clip_grad"
-    unified = version is None or in_range(version, ">=0.8.0") or engine == "megatron"
-    live, dead = (new, old) if unified else (old, new)
-    fields = {"grad_clip": live, "grad_clip_ignored": dead}
-    table = load("verl", [_ENGINE_TABLES.get(engine, "ppo_trainer")], version)
-    fill(run, fields, table, f"verl {table.version}")
-    if dead not in run.native:
-        run.settings.pop("grad_clip_ignored", None)
 
 
 def _derive_reward_manager(run: RunConfig) -> None:
