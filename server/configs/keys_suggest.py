@@ -33,7 +33,7 @@ def suggest(key: str, candidates: Sequence[str]) -> list[str]:
 
 
 def hint(name: str, known: Iterable[str], cutoff: int) -> str:
-    """The nearest known name at or above the cutoff (0 to 100) as "(did you mean X?)" with a blank before it, else ""."""
+    """The nearest known name at or above the cutoff (0 to 100), as " (did you mean X?)"; empty when there is none."""
     from rapidfuzz import process
 
     match = process.extractOne(name, list(known), score_cutoff=cutoff)
