@@ -13,7 +13,14 @@ from .run_config import RunConfig
 from .values import InputError
 
 # In order of precedence where two claim equally: the trainer before the back end it uses
-ADAPTERS = ("verl", "rllm", "easyr1", "trl", "openrlhf", "accelerate", "deepspeed", "seed")
+_CLAIMING = ("verl", "rllm", "easyr1", "trl", "openrlhf", "accelerate", "deepspeed", "seed")
+# Told by the programs and keys of knowledge/frameworks/recognised, so that their modules are imported only when needed
+_RECOGNISED: tuple[str, ...] = ()
+ADAPTERS = (*_CLAIMING, *_RECOGNISED)
+_ALIASES = {
+    "megatron-lm": "megatron", "megatron-core": "megatron", "mcore": "megatron", "swift": "ms-swift", "nemo": "nemo-rl",
+    "llamafactory": "llama-factory", "skyrl-train": "skyrl", "ascend": "vllm-ascend",
+}  # fmt: skip
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 
 
@@ -21,7 +28,13 @@ def adapter_module(name: str) -> ModuleType:
     """The adapter of a framework. Raises InputError for a name without one."""
     if name not in ADAPTERS:
         raise InputError(f"no adapter for {name!r}; there are {', '.join(ADAPTERS)}")
-    return import_module(f".adapters.{name}", __package__)
+    return import_module(f".adapters.{name.replace('-', '_')}", __package__)
+
+
+def framework_name(text: str) -> str:
+    """The name of a framework in one spelling: lower case, dashes, the short one of several names."""
+    name = text.strip().lower().replace("_", "-")
+    return _ALIASES.get(name, name)
 
 
 def build_runs(reading: Reading, options: Options, framework: str = "") -> list[RunConfig]:
@@ -36,7 +49,7 @@ def build_runs(reading: Reading, options: Options, framework: str = "") -> list[
 
 
 def _build(parts: list[Part], options: Options, framework: str) -> RunConfig:
-    name = framework or detect(parts)
+    name = framework_name(framework) or detect(parts)
     if name in ADAPTERS:
         run: RunConfig = adapter_module(name).build(parts, options)
         return run
@@ -46,16 +59,16 @@ def _build(parts: list[Part], options: Options, framework: str) -> RunConfig:
 
 
 def detect(parts: list[Part]) -> str:
-    """Name of the framework whose adapter claims the parts most surely; "" when none does, or a framework without an
-    adapter claims them more surely."""
+    """Name of the framework that claims the parts most surely; "" when none does, or one without an adapter does."""
     from .adapters import recognised
 
-    best, best_score = "", max((recognised.claims(part) for part in parts), default=0)
-    for name in ADAPTERS:
+    named, best_score = recognised.best_of(parts)
+    best = ""
+    for name in _CLAIMING:
         score = max((adapter_module(name).claims(part) for part in parts), default=0)
         if score >= best_score and score > 0 and (not best or score > best_score):
             best, best_score = name, score
-    return best
+    return best or (named if named in _RECOGNISED else "")
 
 
 def project_folder(path: Path) -> Path:

@@ -125,8 +125,9 @@ class KeyData:
 
 @lru_cache(maxsize=16)
 def key_data(framework: str) -> KeyData:
-    path = data_dir("knowledge") / "frameworks" / framework / "keys.json"
-    if not framework.isidentifier() or not path.is_file():
+    folder = framework.replace("-", "_")
+    path = data_dir("knowledge") / "frameworks" / folder / "keys.json"
+    if not folder.isidentifier() or not path.is_file():
         raise InputError(f"no key tables for framework {framework[:60]!r}")
     return KeyData(framework, json.loads(path.read_bytes()))
 

@@ -19,7 +19,7 @@ LAUNCHES = [
     ("swift rlhf --rlhf_type grpo --model Qwen/Qwen3-4B", "ms-swift"),
     ("megatron rlhf --rlhf_type grpo --load ckpt", "ms-swift"),
     ("accelerate launch --num_processes 8 swift/cli/rlhf.py --rlhf_type grpo", "ms-swift"),
-    ("torchrun --nproc_per_node 8 train_rl.py --grpo-group-size 16 --micro-batch-size 1", "megatron-lm"),
+    ("torchrun --nproc_per_node 8 train_rl.py --grpo-group-size 16 --micro-batch-size 1", "megatron"),
     ("vllm serve Qwen/Qwen3-4B --tensor-parallel-size 2", "vllm"),
     ("python -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-4B", "vllm"),
     ("python -m sglang.launch_server --model-path Qwen/Qwen3-4B --tp 2", "sglang"),
@@ -33,7 +33,7 @@ LAUNCHES = [
 FILES = [
     ("yaml", ["grpo.num_prompts_per_step", "policy.model_name", "loss_fn.ratio_clip_min"], "nemo-rl"),
     ("yaml", ["gconfig.n_samples", "actor.mb_spec.max_tokens_per_mb", "cluster.n_nodes", "trial_name"], "areal"),
-    ("yaml", ["MODEL_ARGS.--num-layers", "MODEL_ARGS.--micro-batch-size", "MODEL_ARGS.--seq-length"], "megatron-lm"),
+    ("yaml", ["MODEL_ARGS.--num-layers", "MODEL_ARGS.--micro-batch-size", "MODEL_ARGS.--seq-length"], "megatron"),
     ("yaml", ["rlhf_type", "model", "external_plugins"], "ms-swift"),
     ("yaml", ["base_model", "rl", "trl.num_generations", "sequence_len"], "axolotl"),
     ("toml", ["orchestrator.batch_size", "deployment.num_train_gpus", "inference.vllm.data_parallel_size"], "prime-rl"),

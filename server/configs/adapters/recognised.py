@@ -1,4 +1,5 @@
-"""Frameworks that are known by name only: the run says which it is and that its settings are not checked."""
+"""Frameworks told by their programs and keys, which are data: those with an adapter that is loaded when it is needed,
+and those known by name only, whose run says that its settings are not checked."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ _MAX_NAME = 300  # characters of a program or key that are looked at
 
 def claims(part: Part) -> int:
     """95 for a known program, 55 for keys that tell, else 0. `name_of` says whose it is."""
-    return _best([part])[1]
+    return best_of([part])[1]
 
 
 def name_of(parts: Iterable[Part]) -> str:
     """Name of the framework that the parts belong to; "" when none is recognised."""
-    return _best(parts)[0]
+    return best_of(parts)[0]
 
 
 def build(parts: list[Part], options: Options, name: str = "") -> RunConfig:
@@ -46,7 +47,8 @@ def batch(run: RunConfig) -> dict[str, Any]:
     return {}
 
 
-def _best(parts: Iterable[Part]) -> tuple[str, int]:
+def best_of(parts: Iterable[Part]) -> tuple[str, int]:
+    """The framework that claims the parts most surely, and how surely (as in `claims`); ("", 0) when none does."""
     name, score = "", 0
     for part in parts:
         for row in _rows():
