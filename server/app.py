@@ -21,6 +21,7 @@ from mcp.shared.exceptions import MCPError
 from . import __version__, limits, prompts, resources
 from .configs.values import InputError
 from .roots import Roots
+from .skills_extension import add_skills
 from .tools import (
     diagnose,
     estimate_memory,
@@ -91,7 +92,10 @@ def build_server(roots: Roots) -> Server[Any]:
         _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         rows = await anyio.to_thread.run_sync(resources.listed, limiter=workers)
-        found = [types.Resource(uri=row.uri, name=row.name, title=row.title, mime_type=row.mime) for row in rows]
+        found = [
+            types.Resource(uri=row.uri, name=row.name, title=row.title, mime_type=row.mime, description=row.description)
+            for row in rows
+        ]
         return types.ListResourcesResult(resources=found)
 
     async def read_resource(
@@ -99,7 +103,7 @@ def build_server(roots: Roots) -> Server[Any]:
     ) -> types.ReadResourceResult:
         return await anyio.to_thread.run_sync(_read, params.uri, limiter=workers)
 
-    return Server(
+    server: Server[Any] = Server(
         "grpo-guard",
         version=__version__,
         title="grpo-guard",
@@ -114,6 +118,8 @@ def build_server(roots: Roots) -> Server[Any]:
         on_get_prompt=_get_prompt,
         on_completion=_complete,
     )
+    add_skills(server)
+    return server
 
 
 def _describe(tool: Tool) -> types.Tool:

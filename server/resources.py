@@ -21,6 +21,7 @@ class Listed:
     name: str
     title: str
     mime: str
+    description: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,30 @@ def listed() -> list[Listed]:
 
     notes = sorted(store.notes().values(), key=lambda note: (note["name"] != INDEX, note["name"]))
     rows = [Listed(f"notebook://{note['name']}", note["name"], note["title"], MARKDOWN) for note in notes]
-    skills = [skill for name, skill in store.skills().items() if _skill(name)]
-    return rows + [Listed(f"skill://{row['name']}/SKILL.md", row["name"], row["title"], MARKDOWN) for row in skills]
+    titles = {name: skill["title"] for name, skill in store.skills().items()}
+    for entry in skill_entries():
+        name, description = entry["frontmatter"]["name"], entry["frontmatter"]["description"]
+        rows.append(Listed(entry["uri"], name, titles.get(name, name), MARKDOWN, description))
+    return rows
+
+
+def skill_entries() -> list[dict[str, Any]]:
+    """One entry a skill, as the skills extension lists them: address, front matter, and each file with the sha256 and
+    the size in bytes of what `read` returns."""
+    import hashlib
+
+    import yaml
+
+    from .paths import data_dir
+
+    found = []
+    for path in sorted(data_dir("skills").glob("*/SKILL.md")):
+        content = path.read_bytes()
+        uri = f"skill://{path.parent.name}/SKILL.md"
+        head = content.decode("utf-8").split("---\n", 2)[1]
+        file = {"uri": uri, "digest": f"sha256:{hashlib.sha256(content).hexdigest()}", "size": len(content)}
+        found.append({"uri": uri, "frontmatter": yaml.safe_load(head), "resources": [file]})
+    return found
 
 
 def read(uri: str) -> Content:
