@@ -154,9 +154,13 @@ async def _call(
 def _success(answer: Answer) -> types.CallToolResult:
     from .model import clean, plain
 
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=clean(answer.text))], structured_content=plain(answer.data)
-    )
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=clean(answer.text))]
+    if answer.picture:
+        import base64
+
+        encoded = base64.b64encode(answer.picture).decode("ascii")
+        content.append(types.ImageContent(type="image", data=encoded, mime_type="image/png"))
+    return types.CallToolResult(content=content, structured_content=plain(answer.data))
 
 
 def _failure(line: str) -> types.CallToolResult:

@@ -7,9 +7,9 @@ from html import escape
 from typing import Any
 
 from ..model import Curve
+from .curves import scaled
 
 _WIDTH, _HEIGHT, _MARGIN = 420.0, 120.0, 10.0
-_MOST_POINTS = 600
 _LISTS = (
     ("What speaks for it", "evidence"),
     ("What speaks against it", "against"),
@@ -128,28 +128,18 @@ def _plots(curves: Sequence[Curve]) -> str:
 
 def _figure(curve: Curve) -> str:
     """The finite part of a metric as a line, with a vertical line where a signal begins."""
-    points = [(x, y) for x, y in zip(curve.steps, curve.values, strict=True) if y - y == 0 and x - x == 0]
     caption = f"<figcaption><code>{escape(curve.name)}</code></figcaption>"
-    if not points:
+    drawn = scaled(curve, _WIDTH, _HEIGHT, _MARGIN)
+    if drawn is None:
         return f'<figure>{caption}<p class="soft">no finite value</p></figure>'
-    points = points[:: -(-len(points) // _MOST_POINTS)]
-    left, right = min(curve.steps), max(curve.steps)
-    low, high = min(y for _, y in points), max(y for _, y in points)
-
-    def place(x: float, y: float) -> tuple[float, float]:
-        return (
-            _MARGIN + (x - left) / ((right - left) or 1) * (_WIDTH - 2 * _MARGIN),
-            _HEIGHT - _MARGIN - (y - low) / ((high - low) or 1) * (_HEIGHT - 2 * _MARGIN),
-        )
-
-    line = " ".join("{:.1f},{:.1f}".format(*place(x, y)) for x, y in points)
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in drawn.points)
     marks = "".join(
-        f'<line x1="{place(step, low)[0]:.1f}" x2="{place(step, low)[0]:.1f}" y1="0" y2="{_HEIGHT:.0f}" '
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{_HEIGHT:.0f}" '
         f'stroke="var(--bad)" stroke-dasharray="4 3"><title>{escape(title)}</title></line>'
-        for step, title in curve.marks
+        for x, title in drawn.marks
     )
     return (
         f'<figure>{caption}<svg viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="img" aria-label="{escape(curve.name)}">'
         f'{marks}<polyline points="{line}" fill="none" stroke="var(--accent)" stroke-width="1.6"/></svg>'
-        f'<p class="soft">{low:.4g} to {high:.4g}, steps {left:g} to {right:g}</p></figure>'
+        f'<p class="soft">{drawn.low:.4g} to {drawn.high:.4g}, steps {drawn.first:g} to {drawn.last:g}</p></figure>'
     )

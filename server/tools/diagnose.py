@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -12,6 +13,9 @@ from ..configs.values import InputError
 from ..roots import Roots
 from .arguments import Arguments, ConfigText, Detail, Name, Names, Versions, Word
 from .tool import Answer, Tool
+
+if TYPE_CHECKING:
+    from ..model import Curve
 
 
 class Diagnose(Arguments):
@@ -27,6 +31,7 @@ class Diagnose(Arguments):
     ] = "all"
     limit: Annotated[int | None, Field(description="Causes", ge=1, le=limits.MAX_ROWS)] = None
     detail: Annotated[Detail, Field(description="How much")] = "brief"
+    plot: Annotated[bool, Field(description="Add a picture of the metrics")] = False
 
 
 def run(asked: Diagnose, roots: Roots) -> Answer:
@@ -44,7 +49,20 @@ def run(asked: Diagnose, roots: Roots) -> Answer:
     config = read_text(roots.find(asked.config_path).path) if asked.config_path else asked.config
     answer = diagnose(asked.symptoms, logs, config, asked.framework, asked.versions, asked.focus, asked.limit)
     data = {name: value for name, value in to_data(answer, asked.detail, asked.limit).items() if value is not None}
-    return Answer(data, text_of(data))
+    picture, note = _plotted(answer.curves) if asked.plot else (b"", "")
+    if note:
+        data["notes"] = [*data.get("notes", ()), note]
+    return Answer(data, text_of(data), picture)
+
+
+def _plotted(curves: Sequence[Curve]) -> tuple[bytes, str]:
+    """The picture, or why there is none: the answer is worth having without it."""
+    from ..render.picture import picture
+
+    try:
+        return picture(curves), ""
+    except InputError as error:
+        return b"", str(error)
 
 
 TOOL = Tool(

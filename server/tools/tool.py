@@ -12,10 +12,11 @@ from .arguments import Arguments, parse
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`data` becomes the structured content, `text` what a client shows that reads text only."""
+    """`data` becomes the structured content, `text` what a client that reads text only shows; `picture` is a PNG."""
 
     data: dict[str, Any]
     text: str
+    picture: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
