@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 
 from . import __version__, limits, prompts, resources
 from .configs.values import InputError
+from .deadline import Deadline, within
 from .roots import Roots
 from .tools import (
     diagnose,
@@ -131,8 +132,9 @@ async def _call(
     tool: Tool, arguments: dict[str, Any], roots: Roots, workers: anyio.CapacityLimiter
 ) -> types.CallToolResult:
     """Run the tool on a worker thread, so that the connection stays alive, and never longer than the deadline."""
+    time_left = Deadline(limits.ANSWER_SECONDS)
     try:
-        with anyio.fail_after(limits.REQUEST_SECONDS):
+        with anyio.fail_after(limits.REQUEST_SECONDS), within(time_left):
             work = partial(tool.call, arguments, roots)
             answer = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=workers)
     except InputError as error:
@@ -142,6 +144,8 @@ async def _call(
     except Exception:  # a fault of ours: the client gets a line, the traceback goes to stderr
         _log.exception("%s failed", tool.name)
         return _failure(f"{tool.name} failed on this input; the server's log has the traceback: please report it")
+    finally:
+        time_left.end()  # a call that was cancelled, or cut off, leaves its thread at the next look at the clock
     return _success(answer)
 
 

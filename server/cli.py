@@ -44,8 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _one_line(text: str) -> str:
     from .configs.files import printable
+    from .masking import mask
 
-    return printable(text, 500)
+    return mask(printable(text, 500))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -402,7 +403,9 @@ def _look_up(options: argparse.Namespace) -> int:
     if as_json:
         import json
 
-        print(json.dumps(data, ensure_ascii=False, indent=2))
+        from .model import plain
+
+        print(json.dumps(plain(data), ensure_ascii=False, indent=2))
     else:
         from .model import clean
         from .render.lookups import TEXTS
@@ -509,7 +512,9 @@ def _one_card(options: argparse.Namespace) -> int:
     if as_json:
         import json
 
-        print(json.dumps(data, ensure_ascii=False, indent=2))
+        from .model import plain
+
+        print(json.dumps(plain(data), ensure_ascii=False, indent=2))
     else:
         from .model import clean
         from .render.card import card_text

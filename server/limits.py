@@ -40,5 +40,6 @@ MAX_PAGE_CHARS = 50_000  # part of a note in one answer
 MAX_TARGETS = 20  # files of one run named in one call
 MAX_MESSAGE_BYTES = 8_000_000  # one message of the stdio transport
 MAX_ROWS = 500  # largest `limit` of a call
-REQUEST_SECONDS = 20  # a call that takes longer is answered with an error
+ANSWER_SECONDS = 15  # a call that takes longer is answered with what it has by then
+REQUEST_SECONDS = 20  # one that cannot stop half-way is answered with an error
 MAX_PARALLEL_CALLS = 4  # worker threads; further calls wait

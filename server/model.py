@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
+from .configs.files import visible
 from .configs.values import Unresolved
+from .masking import mask, masked_value
 
 SEVERITIES = ("error", "warning", "info")
 
@@ -122,14 +125,19 @@ class Curve:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON types. An unresolved value is its text as far as it goes, else "unknown"; a number that is not
-    finite is "nan", "inf" or "-inf"."""
+    """The value as JSON types, fit to be shown: `clean`, and what a secret's name stands before is masked.
+
+    An unresolved value is its text as far as it goes, else "unknown"; a number that is not finite is "nan", "inf" or
+    "-inf".
+    """
     if isinstance(value, Unresolved):
         return clean(value.text) or "unknown"
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     if isinstance(value, dict):
-        return {clean(str(key)): plain(item) for key, item in value.items()}
+        return {clean(str(key)): plain(masked_value(str(key), item)) for key, item in value.items()}
+    if isinstance(value, SettingRef | Edit):
+        value = replace(value, value=masked_value(value.key, value.value))
     if is_dataclass(value):
         return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, list | tuple | set | frozenset):
@@ -140,9 +148,19 @@ def plain(value: Any) -> Any:
 
 
 def clean(text: str) -> str:
-    """Text that every JSON encoder and terminal survives: no lone surrogates, no control characters but \\n and \\t."""
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    return "".join(c if c >= " " or c in "\n\t" else "�" for c in text if c != "\x7f")
+    """Text that may leave the process: secrets masked, and nothing in it that a reader cannot see.
+
+    No terminal codes, no control characters but \\n and \\t, no direction marks, characters of no width or tags (they
+    hide text from a person that a model reads), no lone surrogates.
+    """
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    if not text.isprintable():
+        text = _CONTROL.sub("�", visible(text))
+    return mask(text)
+
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> dict[str, Any]:
