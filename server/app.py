@@ -152,8 +152,11 @@ async def _call(
 def _success(answer: Answer) -> types.CallToolResult:
     from .model import clean, plain
 
+    text, most = clean(answer.text), limits.MAX_TEXT_CHARS
+    if len(text) > most:  # what is long is not sent twice
+        text = f"{text[:most]}\n(cut: {len(text) - most:,} characters more; the structured content has all)"
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=clean(answer.text))], structured_content=plain(answer.data)
+        content=[types.TextContent(type="text", text=text)], structured_content=plain(answer.data)
     )
 
 

@@ -237,8 +237,15 @@ def _positive(text: str) -> int:
 def _add_serve(verbs: Any) -> None:
     verb = verbs.add_parser(
         "serve",
-        help="serve MCP on standard input and output",
-        description="Serve the tools to an assistant over MCP on standard input and output.",
+        help="serve MCP on standard input and output, or over HTTP",
+        description=(
+            "Serve the tools to an assistant over MCP: on standard input and output, or with --http as stateless "
+            "streamable HTTP on http://HOST:PORT/mcp."
+        ),
+        epilog=(
+            "A token that HTTP clients must send (Authorization: Bearer TOKEN) comes from the environment variable "
+            "GRPO_GUARD_TOKEN or from --token-file; any --host that other machines can reach needs one."
+        ),
         allow_abbrev=False,
     )
     verb.add_argument(
@@ -247,6 +254,17 @@ def _add_serve(verbs: Any) -> None:
         default=[],
         metavar="DIR",
         help="folder whose files may be read; repeatable (default: GRPO_GUARD_ROOTS, else the working directory)",
+    )
+    verb.add_argument("--http", action="store_true", help="serve streamable HTTP")
+    verb.add_argument("--host", default="127.0.0.1", metavar="HOST", help="address to listen on (default: 127.0.0.1)")
+    verb.add_argument("--port", type=int, default=8930, metavar="PORT", help="default: 8930; 0: any free one")
+    verb.add_argument("--token-file", type=Path, metavar="FILE", help="file that holds the token")
+    verb.add_argument(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="further name by which HTTP clients call this machine; repeatable",
     )
     verb.set_defaults(run=_serve)
 
@@ -541,6 +559,12 @@ def _model(name: str) -> str:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    if options.http:
+        from .serve import serve_http
+
+        serve_http(options.root, options.host, options.port, options.token_file, options.allowed_host)
+    if options.token_file or options.allowed_host or (options.host, options.port) != ("127.0.0.1", 8930):
+        raise InputError("--host, --port, --token-file and --allowed-host are for --http: add it")
     from .serve import serve_stdio
 
     serve_stdio(options.root)

@@ -56,7 +56,7 @@ _PAIR = re.compile(
 )
 # --name value
 _FLAG = re.compile(
-    rf"(--[\w.-]{{0,60}}?(?:{_NAMES}|token)\s+)(?![-$])[\"']?[^\s\"']{{6,}}[\"']?", re.IGNORECASE
+    rf"((?<![\w-])--[\w.-]{{0,60}}?(?:{_NAMES}|token)\s+)(?![-$])[\"']?[^\s\"']{{6,}}[\"']?", re.IGNORECASE
 )  # --name value
 # What is no secret even after such a name: a reference, a switch, a placeholder, nothing.
 _HARMLESS = re.compile(

@@ -167,7 +167,8 @@ def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> d
     """The report as plain JSON types.
 
     detail: "full" has everything; "normal" leaves out the effective settings and assumptions; "brief" also leaves out
-    titles, references and formulas. limit: at most so many findings, unknown keys and undecided rules each; what was
+    titles, references, formulas, and edits (the fix says them in words).
+    limit: at most so many findings, unknown keys and undecided rules each; what was
     cut is said in `notes`.
     """
     data: dict[str, Any] = plain(report)
@@ -175,7 +176,7 @@ def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> d
         del data["settings"], data["assumptions"]
         data["findings"] = [_filled(row) for row in data["findings"]]
     if detail == "brief":
-        data["findings"] = [_without(row, "title", "references", "pattern") for row in data["findings"]]
+        data["findings"] = [_brief_finding(row) for row in data["findings"]]
         data["undecided"] = [_without(row, "note") for row in data["undecided"]]
         data["batch"] = _without(data["batch"], "formula")
         data["seed_rules"] = [_brief_seed_row(row) for row in data["seed_rules"]]
@@ -202,6 +203,15 @@ def _filled(row: dict[str, Any]) -> dict[str, Any]:
     """The row without what is empty; a setting's value stays even when it is null."""
     filled = {name: _filled(value) if isinstance(value, dict) else value for name, value in row.items()}
     return {name: value for name, value in filled.items() if name == "value" or value not in (None, [], "", {})}
+
+
+def _brief_finding(row: dict[str, Any]) -> dict[str, Any]:
+    row = _without(row, "title", "references", "pattern")
+    if row.get("setting"):
+        row["setting"] = _without(row["setting"], "field", *(() if row["setting"].get("line") else ("line",)))
+    if row.get("fix"):
+        row["fix"] = _without(row["fix"], "edits", "safety")
+    return row if row.get("confidence") != "high" else _without(row, "confidence")
 
 
 def _brief_seed_row(row: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from .roots import Roots
@@ -25,3 +27,21 @@ def serve_stdio(root_options: Sequence[str] = ()) -> NoReturn:
     gc.freeze()
     gc.enable()
     run_stdio(build_server(roots))
+
+
+def serve_http(
+    root_options: Sequence[str] = (),
+    host: str = "127.0.0.1",
+    port: int = 8930,
+    token_file: Path | None = None,
+    allowed_hosts: Sequence[str] = (),
+) -> NoReturn:
+    """Answer HTTP requests on http://HOST:PORT/mcp until the process is told to end.
+
+    Raises InputError before anything is answered: a root that is no folder, an address that others can reach without
+    a token, a port that is taken.
+    """
+    from .http import build_app, read_token, run_http
+
+    app = build_app(Roots.choose(root_options), host, read_token(os.environ, token_file), allowed_hosts)
+    run_http(app, host, port)
