@@ -1,4 +1,4 @@
-"""The command line: the same verbs as the MCP tools. Only `serve` imports the MCP SDK."""
+"""The command line: the same verbs as the MCP tools. Only `serve` and `doctor` import the MCP SDK."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_lookups(verbs)
     _add_memory(verbs)
     _add_serve(verbs)
+    _add_doctor(verbs)
     return parser
 
 
@@ -267,6 +268,21 @@ def _add_serve(verbs: Any) -> None:
         help="further name by which HTTP clients call this machine; repeatable",
     )
     verb.set_defaults(run=_serve)
+
+
+def _add_doctor(verbs: Any) -> None:
+    verb = verbs.add_parser(
+        "doctor",
+        help="is this installation whole",
+        description=(
+            "Version, roots, age of the knowledge, open-file limit, and a self-test of every part: it validates, "
+            "diagnoses, proves, reads and answers an MCP client inside this process. Exit code 1 when a part fails."
+        ),
+        allow_abbrev=False,
+    )
+    verb.add_argument("--root", action="append", default=[], metavar="DIR", help="as for serve")
+    verb.add_argument("--format", choices=("text", "json"), default="text")
+    verb.set_defaults(run=_doctor)
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -568,3 +584,17 @@ def _serve(options: argparse.Namespace) -> int:
     from .serve import serve_stdio
 
     serve_stdio(options.root)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from .doctor import doctor, doctor_text
+    from .model import clean, plain
+
+    data = doctor(options.root)
+    if options.format == "json":
+        import json
+
+        print(json.dumps(plain(data), ensure_ascii=False, indent=2))
+    else:
+        print(clean(doctor_text(data)))
+    return EXIT_OK if data["ok"] else EXIT_FINDINGS
