@@ -140,7 +140,7 @@ async def _call(
     except InputError as error:
         return _failure(str(error))
     except TimeoutError:
-        return _failure(f"stopped after {limits.REQUEST_SECONDS} s: pass one smaller file")
+        return _failure(f"stopped after {limits.REQUEST_SECONDS:g} s: pass one smaller file")
     except Exception:  # a fault of ours: the client gets a line, the traceback goes to stderr
         _log.exception("%s failed", tool.name)
         return _failure(f"{tool.name} failed on this input; the server's log has the traceback: please report it")

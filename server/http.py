@@ -130,7 +130,7 @@ class Guard:
         with anyio.move_on_after(limits.HTTP_SECONDS) as time:
             await self._pass_on(scope, receive, watched)
         if time.cancelled_caught and not started:
-            await _answer(send, 408, f"not done within {limits.HTTP_SECONDS} s")
+            await _answer(send, 408, f"not done within {limits.HTTP_SECONDS:g} s")
 
     def _refusal(self, scope: Scope) -> tuple[int, str, tuple[bytes, bytes]] | None:
         if self._expected and not hmac.compare_digest(_header(scope, b"authorization"), self._expected):
@@ -210,16 +210,31 @@ def run_http(app: Application, host: str, port: int) -> NoReturn:
         timeout_keep_alive=limits.KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=limits.STOP_SECONDS,
     )
+    told_to_stop = False
+
+    def remember(*_: object) -> None:
+        nonlocal told_to_stop
+        told_to_stop = True
+
+    class Announced(uvicorn.Server):
+        """Says when it answers, and heeds a signal that came before it listened to signals."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            self.should_exit = self.should_exit or told_to_stop
+            print(f"grpo-guard serves MCP on {_url(host, listening)}; Ctrl-C ends it", file=sys.stderr, flush=True)
+
     for number in (signal.SIGINT, signal.SIGTERM):
         # uvicorn puts its own handlers in place, and raises the signal again once it has stopped.
-        signal.signal(number, lambda *_: None)
-    shown = f"[{host}]" if ":" in host else host
-    print(
-        f"grpo-guard serves MCP on http://{shown}:{listening.getsockname()[1]}{PATH}; Ctrl-C ends it", file=sys.stderr
-    )
-    uvicorn.Server(config).run(sockets=[listening])
+        signal.signal(number, remember)
+    Announced(config).run(sockets=[listening])
     sys.stderr.flush()
     os._exit(0)  # a call that was cut off may still run on its thread
+
+
+def _url(host: str, listening: socket.socket) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listening.getsockname()[1]}{PATH}"
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -26,6 +26,7 @@ class RawClient:
         )
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._errors: list[bytes] = []
+        self._error_lines: queue.Queue[str] = queue.Queue()
         self._ids = iter(range(1, 1_000_000))
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._read, self._read_errors)]
         for thread in self._threads:
@@ -38,7 +39,15 @@ class RawClient:
 
     def _read_errors(self) -> None:
         assert self.process.stderr
-        self._errors.extend(self.process.stderr)
+        for line in self.process.stderr:
+            self._errors.append(line)
+            self._error_lines.put(line.decode("utf-8", "replace").rstrip("\n"))
+
+    def wait_for_error_line(self, text: str) -> str:
+        """The next line of standard error that holds the text. Raises queue.Empty when none comes."""
+        while text not in (line := self._error_lines.get(timeout=20)):
+            pass
+        return line
 
     def send_line(self, line: bytes) -> None:
         assert self.process.stdin
