@@ -155,9 +155,7 @@ def clean(text: str) -> str:
     """
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8")
-    if not text.isprintable():
-        text = _CONTROL.sub("�", visible(text))
-    return mask(text)
+    return mask(_CONTROL.sub("�", visible(text)))
 
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")

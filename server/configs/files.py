@@ -44,14 +44,14 @@ def printable(text: object, limit: int = 160) -> str:
     """Text for one line of a message: control characters and lone surrogates replaced, cut at `limit` characters."""
     shown = str(text)
     shown = shown if len(shown) <= limit else shown[: limit - 1] + "…"
-    if shown.isprintable():
+    if shown.isascii() and shown.isprintable():
         return shown
     return _UNSAFE.sub(lambda match: " " if match[0] in "\t\n\r" else "\N{REPLACEMENT CHARACTER}", visible(shown))
 
 
 def visible(text: str) -> str:
     """The text without terminal codes and without characters that cannot be seen."""
-    return text if text.isprintable() else _INVISIBLE.sub("", _TERMINAL.sub("", text))
+    return text if text.isascii() and text.isprintable() else _INVISIBLE.sub("", _TERMINAL.sub("", text))
 
 
 def clean(text: str) -> str:
