@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from grpo_guard.limits import MAX_PARALLEL_CALLS
 
@@ -208,3 +209,32 @@ def test_a_signal_ends_the_server_at_once(start, number, busy):
     client.process.send_signal(number)
     assert client.wait() == -number
     assert client.errors() == ""
+
+
+# Protocol revisions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("revision", HANDSHAKE_PROTOCOL_VERSIONS)
+def test_each_revision_with_a_handshake_is_spoken(start, revision):
+    client = start(revision=revision)
+    assert client.greeting["protocolVersion"] == revision
+    assert client.call("match_skill", query="GRPO NaN")["structuredContent"]["skills"][0]["name"] == "grpo-debug"
+
+
+@pytest.mark.parametrize("revision", ["2026-07-28", "1999-01-01"])
+def test_a_handshake_of_another_revision_gets_the_newest_that_has_one(start, revision):
+    assert start(revision=revision).greeting["protocolVersion"] == "2025-11-25"
+
+
+def test_the_revision_without_a_handshake_is_spoken(start):
+    client = start(revision="")
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    found = client.request("server/discover", {"_meta": meta})["result"]
+    assert "2026-07-28" in found["supportedVersions"]
+    params = {"name": "match_skill", "arguments": {"query": "GRPO NaN"}, "_meta": meta}
+    result = client.request("tools/call", params)["result"]
+    assert result["resultType"] == "complete"
+    assert result["structuredContent"]["skills"][0]["name"] == "grpo-debug"
