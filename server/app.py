@@ -21,6 +21,7 @@ from mcp.shared.exceptions import MCPError
 from . import __version__, limits, prompts, resources
 from .configs.values import InputError
 from .deadline import Deadline, within
+from .remembered import Remembered
 from .roots import Roots
 from .tools import (
     diagnose,
@@ -76,6 +77,7 @@ def build_server(roots: Roots) -> Server[Any]:
     listed = types.ListToolsResult(tools=[_describe(tool) for tool in TOOLS])
     by_name = {tool.name: tool for tool in TOOLS}
     workers = anyio.CapacityLimiter(limits.MAX_PARALLEL_CALLS)
+    answered: Remembered[types.CallToolResult] = Remembered()
 
     async def list_tools(
         _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
@@ -86,7 +88,14 @@ def build_server(roots: Roots) -> Server[Any]:
         tool = by_name.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name!r}: there are {', '.join(by_name)}")
-        return await _call(tool, params.arguments or {}, roots, workers)
+        arguments = params.arguments or {}
+        key = answered.key(tool.name, arguments) if tool.looks_up else None
+        result = answered.get(key)
+        if result is None:
+            result = await _call(tool, arguments, roots, workers)
+            if not result.is_error and _is_short(result):
+                answered.keep(key, result)
+        return result
 
     async def list_resources(
         _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
@@ -157,6 +166,12 @@ def _success(answer: Answer) -> types.CallToolResult:
         text = f"{text[:most]}\n(cut: {len(text) - most:,} characters more; the structured content has all)"
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)], structured_content=plain(answer.data)
+    )
+
+
+def _is_short(result: types.CallToolResult) -> bool:
+    return all(
+        isinstance(block, types.TextContent) and len(block.text) <= limits.MAX_TEXT_CHARS for block in result.content
     )
 
 

@@ -5,6 +5,7 @@ Nothing is kept between requests, so any number of processes can serve `app_from
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import os
 import signal
@@ -128,7 +129,7 @@ class Guard:
             await send(message)
 
         with anyio.move_on_after(limits.HTTP_SECONDS) as time:
-            await self._pass_on(scope, receive, watched)
+            await self._pass_on(scope, receive, watched, time)
         if time.cancelled_caught and not started:
             await _answer(send, 408, f"not done within {limits.HTTP_SECONDS:g} s")
 
@@ -140,7 +141,7 @@ class Guard:
             return 405, "this server answers POST only", (b"allow", b"POST")
         return None
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, time: anyio.CancelScope) -> None:
         body = await _body(receive)
         if body is None:
             await _answer(send, 413, f"longer than {limits.MAX_BODY_BYTES:,} bytes: name a file instead")
@@ -152,16 +153,17 @@ class Guard:
                 await anyio.sleep_forever()
             return messages.pop()
 
-        async with anyio.create_task_group() as tasks:
+        async def end_with_client() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            time.cancel()
 
-            async def end_with_client() -> None:
-                while (await receive())["type"] != "http.disconnect":
-                    pass
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(end_with_client)
+        # A plain task: a task group costs a tenth of a short call.
+        watch = asyncio.create_task(end_with_client())
+        try:
             await self._app(scope, replay, send)
-            tasks.cancel_scope.cancel()
+        finally:
+            watch.cancel()
 
 
 async def _body(receive: Receive) -> bytes | None:
@@ -239,7 +241,8 @@ def _url(host: str, listening: socket.socket) -> str:
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # With the protocol named, asyncio switches Nagle's algorithm off; without it each answer waits 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))

@@ -45,6 +45,7 @@ MAX_CONNECTIONS = 200  # HTTP connections at once
 KEEP_ALIVE_SECONDS = 30  # of an HTTP connection without a request
 HTTP_SECONDS = 30.0  # of one HTTP request, from its first byte to its answer
 STOP_SECONDS = 3  # for open HTTP calls to end when the server is told to
+MAX_REMEMBERED = 256  # answers of look-ups that are kept to be given again
 MAX_ROWS = 500  # largest `limit` of a call
 ANSWER_SECONDS = 15.0  # a call that takes longer is answered with what it has by then
 REQUEST_SECONDS = 20.0  # one that cannot stop half-way is answered with an error

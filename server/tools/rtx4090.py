@@ -36,5 +36,6 @@ TOOL = Tool(
     description="GRPO on one 24 GB card.",
     arguments=OneCard,
     run=run,
+    looks_up=True,
     answers={"sections": "array"},
 )
