@@ -25,9 +25,11 @@ class ValidateConfig(Arguments):
         ),
     ]
     framework: Annotated[Word, Field(description="verl, trl, ...; default: detect")] = ""
-    versions: Annotated[Versions, Field(default_factory=dict, description='{"verl":"0.8.0"}')]
+    versions: Annotated[
+        Versions, Field(default_factory=dict, description='{"verl":"0.8.0"}', max_length=limits.MAX_VERSIONS)
+    ]
     gpu: Annotated[Word, Field(description="e.g. H100")] = ""
-    world_size: Annotated[int | None, Field(description="GPUs in the run", ge=1)] = None
+    world_size: Annotated[int | None, Field(description="GPUs in the run", ge=1, le=limits.MAX_GPUS)] = None
     focus: Annotated[
         Literal["all", "nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge"],
         Field(description="Only this topic"),

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 # Characters of the compact JSON; four of them are about one token, and the tools of one list share 11,000.
 BUDGET = {
-    "validate_config": 1_600,
+    "validate_config": 1_660,
     "diagnose": 1_350,
     "symptoms": 720,
     "playbook": 750,
@@ -54,7 +54,7 @@ VALIDATE_CONFIG = {
                 "additionalProperties": {"type": "string"},
             },
             "gpu": {"type": "string", "description": "e.g. H100", "maxLength": 200},
-            "world_size": {"type": "integer", "description": "GPUs in the run", "minimum": 1},
+            "world_size": {"type": "integer", "description": "GPUs in the run", "maximum": 1_000_000, "minimum": 1},
             "focus": {
                 "type": "string",
                 "description": "Only this topic",
