@@ -1,4 +1,4 @@
-"""Generate docs/rules.md from knowledge/, and the outputs shown in README.md by running its commands.
+"""Generate docs/rules.md from knowledge/, and the outputs and tables shown in README.md by running its commands.
 
 python scripts/build_docs.py            write
 python scripts/build_docs.py --check    exit 1 when a generated page is stale
@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from answer_sizes import table as table_of_sizes
+
 from grpo_guard.checks.engine import version_text
 from grpo_guard.store.index import index
 
@@ -27,6 +29,12 @@ def pages() -> dict[str, str]:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     readme = re.sub(
         r"(<!-- seed result -->).*?(<!-- end -->)", lambda match: match[1] + seed_result() + match[2], readme
+    )
+    readme = re.sub(
+        r"(<!-- answer sizes -->\n).*?(<!-- end answer sizes -->)",
+        lambda match: match[1] + table_of_sizes() + "\n" + match[2],
+        readme,
+        flags=re.DOTALL,
     )
     return {"docs/rules.md": rules_page(), "README.md": with_real_output(readme)}
 

@@ -20,6 +20,8 @@ from mcp.shared.exceptions import MCPError
 
 from . import __version__, limits, prompts, resources
 from .configs.values import InputError
+from .deadline import Deadline, within
+from .remembered import Remembered
 from .roots import Roots
 from .skills_extension import add_skills
 from .tools import (
@@ -76,6 +78,7 @@ def build_server(roots: Roots) -> Server[Any]:
     listed = types.ListToolsResult(tools=[_describe(tool) for tool in TOOLS])
     by_name = {tool.name: tool for tool in TOOLS}
     workers = anyio.CapacityLimiter(limits.MAX_PARALLEL_CALLS)
+    answered: Remembered[types.CallToolResult] = Remembered()
 
     async def list_tools(
         _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
@@ -86,7 +89,14 @@ def build_server(roots: Roots) -> Server[Any]:
         tool = by_name.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name!r}: there are {', '.join(by_name)}")
-        return await _call(tool, params.arguments or {}, roots, workers)
+        arguments = params.arguments or {}
+        key = answered.key(tool.name, arguments) if tool.looks_up else None
+        result = answered.get(key)
+        if result is None:
+            result = await _call(tool, arguments, roots, workers)
+            if not result.is_error and _is_short(result):
+                answered.keep(key, result)
+        return result
 
     async def list_resources(
         _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
@@ -137,30 +147,42 @@ async def _call(
     tool: Tool, arguments: dict[str, Any], roots: Roots, workers: anyio.CapacityLimiter
 ) -> types.CallToolResult:
     """Run the tool on a worker thread, so that the connection stays alive, and never longer than the deadline."""
+    time_left = Deadline(limits.ANSWER_SECONDS)
     try:
-        with anyio.fail_after(limits.REQUEST_SECONDS):
+        with anyio.fail_after(limits.REQUEST_SECONDS), within(time_left):
             work = partial(tool.call, arguments, roots)
             answer = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=workers)
     except InputError as error:
         return _failure(str(error))
     except TimeoutError:
-        return _failure(f"stopped after {limits.REQUEST_SECONDS} s: pass one smaller file")
+        return _failure(f"stopped after {limits.REQUEST_SECONDS:g} s: pass one smaller file")
     except Exception:  # a fault of ours: the client gets a line, the traceback goes to stderr
         _log.exception("%s failed", tool.name)
         return _failure(f"{tool.name} failed on this input; the server's log has the traceback: please report it")
+    finally:
+        time_left.end()  # a call that was cancelled, or cut off, leaves its thread at the next look at the clock
     return _success(answer)
 
 
 def _success(answer: Answer) -> types.CallToolResult:
     from .model import clean, plain
 
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=clean(answer.text))]
+    text, most = clean(answer.text), limits.MAX_TEXT_CHARS
+    if len(text) > most:  # what is long is not sent twice
+        text = f"{text[:most]}\n(cut: {len(text) - most:,} characters more; the structured content has all)"
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
     if answer.picture:
         import base64
 
         encoded = base64.b64encode(answer.picture).decode("ascii")
         content.append(types.ImageContent(type="image", data=encoded, mime_type="image/png"))
     return types.CallToolResult(content=content, structured_content=plain(answer.data))
+
+
+def _is_short(result: types.CallToolResult) -> bool:
+    return all(
+        isinstance(block, types.TextContent) and len(block.text) <= limits.MAX_TEXT_CHARS for block in result.content
+    )
 
 
 def _failure(line: str) -> types.CallToolResult:

@@ -1,4 +1,4 @@
-"""The command line: the same verbs as the MCP tools. Only `serve` imports the MCP SDK."""
+"""The command line: the same verbs as the MCP tools. Only `serve` and `doctor` import the MCP SDK."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _one_line(text: str) -> str:
     from .configs.files import printable
+    from .masking import mask
 
-    return printable(text, 500)
+    return mask(printable(text, 500))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_lookups(verbs)
     _add_memory(verbs)
     _add_serve(verbs)
+    _add_doctor(verbs)
     return parser
 
 
@@ -236,8 +238,15 @@ def _positive(text: str) -> int:
 def _add_serve(verbs: Any) -> None:
     verb = verbs.add_parser(
         "serve",
-        help="serve MCP on standard input and output",
-        description="Serve the tools to an assistant over MCP on standard input and output.",
+        help="serve MCP on standard input and output, or over HTTP",
+        description=(
+            "Serve the tools to an assistant over MCP: on standard input and output, or with --http as stateless "
+            "streamable HTTP on http://HOST:PORT/mcp."
+        ),
+        epilog=(
+            "A token that HTTP clients must send (Authorization: Bearer TOKEN) comes from the environment variable "
+            "GRPO_GUARD_TOKEN or from --token-file; any --host that other machines can reach needs one."
+        ),
         allow_abbrev=False,
     )
     verb.add_argument(
@@ -247,7 +256,33 @@ def _add_serve(verbs: Any) -> None:
         metavar="DIR",
         help="folder whose files may be read; repeatable (default: GRPO_GUARD_ROOTS, else the working directory)",
     )
+    verb.add_argument("--http", action="store_true", help="serve streamable HTTP")
+    verb.add_argument("--host", default="127.0.0.1", metavar="HOST", help="address to listen on (default: 127.0.0.1)")
+    verb.add_argument("--port", type=int, default=8930, metavar="PORT", help="default: 8930; 0: any free one")
+    verb.add_argument("--token-file", type=Path, metavar="FILE", help="file that holds the token")
+    verb.add_argument(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="further name by which HTTP clients call this machine; repeatable",
+    )
     verb.set_defaults(run=_serve)
+
+
+def _add_doctor(verbs: Any) -> None:
+    verb = verbs.add_parser(
+        "doctor",
+        help="is this installation whole",
+        description=(
+            "Version, roots, age of the knowledge, open-file limit, and a self-test of every part: it validates, "
+            "diagnoses, proves, reads and answers an MCP client inside this process. Exit code 1 when a part fails."
+        ),
+        allow_abbrev=False,
+    )
+    verb.add_argument("--root", action="append", default=[], metavar="DIR", help="as for serve")
+    verb.add_argument("--format", choices=("text", "json"), default="text")
+    verb.set_defaults(run=_doctor)
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -402,7 +437,9 @@ def _look_up(options: argparse.Namespace) -> int:
     if as_json:
         import json
 
-        print(json.dumps(data, ensure_ascii=False, indent=2))
+        from .model import plain
+
+        print(json.dumps(plain(data), ensure_ascii=False, indent=2))
     else:
         from .model import clean
         from .render.lookups import TEXTS
@@ -509,7 +546,9 @@ def _one_card(options: argparse.Namespace) -> int:
     if as_json:
         import json
 
-        print(json.dumps(data, ensure_ascii=False, indent=2))
+        from .model import plain
+
+        print(json.dumps(plain(data), ensure_ascii=False, indent=2))
     else:
         from .model import clean
         from .render.card import card_text
@@ -536,6 +575,26 @@ def _model(name: str) -> str:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    if options.http:
+        from .serve import serve_http
+
+        serve_http(options.root, options.host, options.port, options.token_file, options.allowed_host)
+    if options.token_file or options.allowed_host or (options.host, options.port) != ("127.0.0.1", 8930):
+        raise InputError("--host, --port, --token-file and --allowed-host are for --http: add it")
     from .serve import serve_stdio
 
     serve_stdio(options.root)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from .doctor import doctor, doctor_text
+    from .model import clean, plain
+
+    data = doctor(options.root)
+    if options.format == "json":
+        import json
+
+        print(json.dumps(plain(data), ensure_ascii=False, indent=2))
+    else:
+        print(clean(doctor_text(data)))
+    return EXIT_OK if data["ok"] else EXIT_FINDINGS

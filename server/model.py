@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
+from .configs.files import visible
 from .configs.values import Unresolved
+from .masking import mask, masked_value
 
 SEVERITIES = ("error", "warning", "info")
 
@@ -122,14 +125,19 @@ class Curve:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON types. An unresolved value is its text as far as it goes, else "unknown"; a number that is not
-    finite is "nan", "inf" or "-inf"."""
+    """The value as JSON types, fit to be shown: `clean`, and what a secret's name stands before is masked.
+
+    An unresolved value is its text as far as it goes, else "unknown"; a number that is not finite is "nan", "inf" or
+    "-inf".
+    """
     if isinstance(value, Unresolved):
         return clean(value.text) or "unknown"
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     if isinstance(value, dict):
-        return {clean(str(key)): plain(item) for key, item in value.items()}
+        return {clean(str(key)): plain(masked_value(str(key), item)) for key, item in value.items()}
+    if isinstance(value, SettingRef | Edit):
+        value = replace(value, value=masked_value(value.key, value.value))
     if is_dataclass(value):
         return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, list | tuple | set | frozenset):
@@ -140,16 +148,25 @@ def plain(value: Any) -> Any:
 
 
 def clean(text: str) -> str:
-    """Text that every JSON encoder and terminal survives: no lone surrogates, no control characters but \\n and \\t."""
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    return "".join(c if c >= " " or c in "\n\t" else "�" for c in text if c != "\x7f")
+    """Text that may leave the process: secrets masked, and nothing in it that a reader cannot see.
+
+    No terminal codes, no control characters but \\n and \\t, no direction marks, characters of no width or tags (they
+    hide text from a person that a model reads), no lone surrogates.
+    """
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    return mask(_CONTROL.sub("�", visible(text)))
+
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> dict[str, Any]:
     """The report as plain JSON types.
 
     detail: "full" has everything; "normal" leaves out the effective settings and assumptions; "brief" also leaves out
-    titles, references and formulas. limit: at most so many findings, unknown keys and undecided rules each; what was
+    titles, references, formulas, and edits (the fix says them in words).
+    limit: at most so many findings, unknown keys and undecided rules each; what was
     cut is said in `notes`.
     """
     data: dict[str, Any] = plain(report)
@@ -157,7 +174,7 @@ def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> d
         del data["settings"], data["assumptions"]
         data["findings"] = [_filled(row) for row in data["findings"]]
     if detail == "brief":
-        data["findings"] = [_without(row, "title", "references", "pattern") for row in data["findings"]]
+        data["findings"] = [_brief_finding(row) for row in data["findings"]]
         data["undecided"] = [_without(row, "note") for row in data["undecided"]]
         data["batch"] = _without(data["batch"], "formula")
         data["seed_rules"] = [_brief_seed_row(row) for row in data["seed_rules"]]
@@ -184,6 +201,15 @@ def _filled(row: dict[str, Any]) -> dict[str, Any]:
     """The row without what is empty; a setting's value stays even when it is null."""
     filled = {name: _filled(value) if isinstance(value, dict) else value for name, value in row.items()}
     return {name: value for name, value in filled.items() if name == "value" or value not in (None, [], "", {})}
+
+
+def _brief_finding(row: dict[str, Any]) -> dict[str, Any]:
+    row = _without(row, "title", "references", "pattern")
+    if row.get("setting"):
+        row["setting"] = _without(row["setting"], "field", *(() if row["setting"].get("line") else ("line",)))
+    if row.get("fix"):
+        row["fix"] = _without(row["fix"], "edits", "safety")
+    return row if row.get("confidence") != "high" else _without(row, "confidence")
 
 
 def _brief_seed_row(row: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,14 @@ from .values import InputError
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff]"
 )
+# Terminal codes: cursor and colour (CSI), titles and links (OSC).
+_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_])")
+# What has no width and no meaning in a config or log: soft hyphens, fillers, direction marks, joiners, variation
+# selectors, tags. They hide text from a person that a model reads.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b")
 
@@ -36,7 +44,14 @@ def printable(text: object, limit: int = 160) -> str:
     """Text for one line of a message: control characters and lone surrogates replaced, cut at `limit` characters."""
     shown = str(text)
     shown = shown if len(shown) <= limit else shown[: limit - 1] + "…"
-    return _UNSAFE.sub(lambda match: " " if match[0] in "\t\n\r" else "\N{REPLACEMENT CHARACTER}", shown)
+    if shown.isascii() and shown.isprintable():
+        return shown
+    return _UNSAFE.sub(lambda match: " " if match[0] in "\t\n\r" else "\N{REPLACEMENT CHARACTER}", visible(shown))
+
+
+def visible(text: str) -> str:
+    """The text without terminal codes and without characters that cannot be seen."""
+    return text if text.isascii() and text.isprintable() else _INVISIBLE.sub("", _TERMINAL.sub("", text))
 
 
 def clean(text: str) -> str:

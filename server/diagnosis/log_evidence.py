@@ -29,6 +29,7 @@ _ROW_METRICS = 3
 _METRIC = re.compile(r"[\w/@)][\"']?\s?[:=|]\s?\"?-?(?:\d|nan|inf)", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 _CURVES = 8
+_TIME_SHARE = 0.8  # of a request's time; the rest is for ranking and for the config
 _TOLD = 0.3  # weight from which a signal is named as evidence for a pattern
 _SEVERITY = {"error": 1.0, "warning": 0.7, "info": 0.4}
 # Shown when no signal names a metric.
@@ -38,8 +39,7 @@ _USUAL = ("reward_mean", "score_mean", "loss", "policy_loss", "grad_norm", "kl",
 def take_logs(found: Evidence, logs: Sequence[Path | str]) -> None:
     """Read all logs as those of one run. Raises InputError for a path that cannot be read."""
     reading = read_logs(logs)
-    for log in _files(logs):
-        _take_lines(found, log)
+    looked_at = [_take_lines(found, log) for log in _files(logs)]
     signals = detect(reading)
     found.signals += signals
     found.leanings = _leanings(signals)
@@ -49,7 +49,9 @@ def take_logs(found: Evidence, logs: Sequence[Path | str]) -> None:
     found.versions = {**reading.versions, **found.versions}
     found.printed = {key: row.value for key, row in reading.config.items()}
     coverage = reading.coverage
-    found.coverage |= {**coverage, "notes": [*found.coverage["notes"], *coverage["notes"]]}
+    notes = [*found.coverage["notes"], *coverage["notes"]]
+    notes += [] if all(looked_at) else ["the time was over: not every line was compared with the known error messages"]
+    found.coverage |= {**coverage, "notes": notes}
 
 
 def _files(logs: Sequence[Path | str]) -> Iterator[Path | str]:
@@ -60,22 +62,24 @@ def _files(logs: Sequence[Path | str]) -> Iterator[Path | str]:
             yield log
 
 
-def _take_lines(found: Evidence, log: Path | str) -> None:
-    scan, telling = signatures.Scan(), _Telling()
-    for chunk in _chunks(log):
+def _take_lines(found: Evidence, log: Path | str) -> bool:
+    """Take what tells something; false when the request's time was over before the log was."""
+    scan, telling, cutter = signatures.Scan(), _Telling(), Cutter(share=_TIME_SHARE)
+    for chunk in _chunks(log, cutter):
         lines = [bare(line)[0] for line in chunk.lines] if "\x1b" in chunk.text else chunk.lines
         scan.feed(chunk.numbers, lines)
         telling.feed(lines)
     found.hits += scan.hits
     found.lines += telling.kept()
+    return not cutter.stopped
 
 
-def _chunks(log: Path | str) -> Iterator[Chunk]:
+def _chunks(log: Path | str, cutter: Cutter) -> Iterator[Chunk]:
     if isinstance(log, str):
-        yield from chunks_of_text(log, Cutter())
+        yield from chunks_of_text(log, cutter)
     elif "tfevents" not in log.name:
         with open_log(log) as file:
-            yield from chunks_of_file(file, Cutter())
+            yield from chunks_of_file(file, cutter)
 
 
 class _Telling:

@@ -12,6 +12,7 @@ from .model import Diagnosis
 BRIEF_CHARS = 3_000
 _BRIEF_ROWS, _NORMAL_ROWS = 3, 5
 _BRIEF_SIGNALS = 4
+_BRIEF_COVERAGE = 4  # files and notes
 # Of a brief hypothesis: how many texts of each kind, and how long each; the first one keeps more.
 _LEADER = {"evidence": (3, 150), "against": (1, 130), "confirm": (1, 200), "fix": (2, 220)}
 _OTHERS = {"evidence": (1, 110), "against": (1, 90), "confirm": (1, 130), "fix": (1, 130)}
@@ -29,7 +30,9 @@ def to_data(answer: Diagnosis, detail: str = "full", limit: int | None = None) -
         data["signals"] = [_line(row) for row in data["signals"][:_BRIEF_SIGNALS]]
         data["ask_next"] = [short(text, 160) for text in data["ask_next"][:2]]
         data["coverage"] = {
-            name: value for name, value in data["coverage"].items() if name in ("files", "notes") and value
+            name: value[:_BRIEF_COVERAGE]
+            for name, value in data["coverage"].items()
+            if name in ("files", "notes") and value
         }
     most = limit or {"brief": _BRIEF_ROWS, "normal": _NORMAL_ROWS}.get(detail)
     fit(data, ["hypotheses", "signals"], allowance(detail, BRIEF_CHARS), "raise `limit` or `detail`", most)

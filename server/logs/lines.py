@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from ..configs.files import printable
 from ..configs.values import InputError
+from ..deadline import passed
 from ..limits import MAX_LOG_LINE_CHARS
 
 CHUNK_BYTES = 256 * 1024
@@ -39,7 +40,9 @@ class Cutter:
     """Cuts decoded text into chunks of whole lines."""
 
     number: int = 1
+    share: float = 1.0  # of the request's time that reading may take
     cut: int = 0  # lines that were too long
+    stopped: bool = False  # the time was over before the text was
     _rest: str = ""
     _skipping: bool = False
 
@@ -113,6 +116,9 @@ def chunks_of_file(file: BinaryIO, cutter: Cutter) -> Iterator[Chunk]:
     decoder = codecs.getincrementaldecoder(_encoding(file))(errors="replace")
     try:
         while data := file.read(CHUNK_BYTES):
+            if passed(cutter.share):
+                cutter.stopped = True
+                return
             if chunk := cutter.feed(decoder.decode(data)):
                 yield chunk
     except OSError as error:
@@ -124,6 +130,9 @@ def chunks_of_file(file: BinaryIO, cutter: Cutter) -> Iterator[Chunk]:
 def chunks_of_text(text: str, cutter: Cutter) -> Iterator[Chunk]:
     """Lines of a text that is already there."""
     for start in range(0, len(text), CHUNK_BYTES):
+        if passed(cutter.share):
+            cutter.stopped = True
+            return
         if chunk := cutter.feed(text[start : start + CHUNK_BYTES]):
             yield chunk
     if chunk := cutter.feed("", last=True):

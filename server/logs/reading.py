@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..configs.files import printable
+from ..deadline import passed
 from ..limits import MAX_LOG_DOCUMENT_BYTES
 from . import metrics
 from .console import Console
@@ -24,6 +25,7 @@ __all__ = ["LogReading", "read_logs"]
 
 _HEAD = 65_536
 _UNKNOWN_LISTED = 200
+_TIME_SHARE = 0.5  # of a request's time; the rest is for a second look at the lines, and for the answer
 _PINNED = re.compile(r"^([A-Za-z][\w.-]*)==([\w.+!-]+)", re.MULTILINE)
 
 
@@ -35,9 +37,12 @@ def read_logs(logs: Iterable[str | Path]) -> LogReading:
     """
     reading = LogReading()
     tables: list[Table] = []
-    for log in logs:
-        for part in _parts(log, reading):
-            tables.append(_read(part, reading))
+    parts = [part for log in logs for part in _parts(log, reading)]
+    for place, part in enumerate(parts):
+        if place and passed(_TIME_SHARE):
+            reading.sources[-1].notes.append(f"the time was over: {len(parts) - place} of {len(parts)} logs not read")
+            break
+        tables.append(_read(part, reading))
     _gather(tables, reading)
     _silent_ranks(reading)
     return reading
@@ -91,7 +96,7 @@ def _read_file(path: Path, file: BinaryIO, source: Source, table: Table, reading
         if size <= MAX_LOG_DOCUMENT_BYTES:
             _read_document(file.read().decode("utf-8-sig", "replace"), source, table, reading)
             return
-    cutter = Cutter()
+    cutter = Cutter(share=_TIME_SHARE)
     _read_chunks(chunks_of_file(file, cutter), text, cutter, source, table, reading)
 
 
@@ -99,7 +104,7 @@ def _read_text(text: str, head: str, source: Source, table: Table, reading: LogR
     if _is_document(head) and len(text) <= MAX_LOG_DOCUMENT_BYTES:
         _read_document(text, source, table, reading)
         return
-    cutter = Cutter()
+    cutter = Cutter(share=_TIME_SHARE)
     _read_chunks(chunks_of_text(text, cutter), head, cutter, source, table, reading)
 
 
@@ -120,7 +125,7 @@ def _read_document(text: str, source: Source, table: Table, reading: LogReading)
         return
     except ValueError:
         pass
-    cutter = Cutter()
+    cutter = Cutter(share=_TIME_SHARE)
     _read_chunks(chunks_of_text(text, cutter), text[:_HEAD], cutter, source, table, reading)
     if len(table):
         source.notes.append("the JSON is cut or damaged; read line by line")
@@ -151,6 +156,8 @@ def _read_chunks(
     source.lines = max(cutter.number - 1, source.lines) if not cutter.cut else cutter.number
     if cutter.cut:
         source.notes.append(f"{cutter.cut} very long lines were cut")
+    if cutter.stopped:
+        source.notes.append(f"the time was over: read to line {source.lines:,} only; give the end of the log alone")
 
 
 def _read_run_file(name: str, text: str, source: Source, reading: LogReading) -> None:

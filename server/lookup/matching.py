@@ -86,13 +86,15 @@ class Phrasebook:
             name: [self._phrase(text, written, dict.fromkeys(words, 1.0)) for text, written, words in rows]
             for name, rows in said.items()
         }
+        self._written = list(dict.fromkeys(said.written for rows in self._phrases.values() for said in rows))
 
     def rank(self, query: str, limit: int, raised: Mapping[str, float] | None = None) -> list[Match]:
         """The best entries, best first. `raised` adds to the score of entries that something else speaks for."""
         asked = self._meant(query)
+        alike = self._spelled_alike(asked.written)
         ranked = []
         for name in self._order:
-            match, spelled = self._match(name, asked, (raised or {}).get(name, 0.0))
+            match, spelled = self._match(name, asked, alike, (raised or {}).get(name, 0.0))
             if match.score >= WEAKEST:
                 ranked.append((-match.score, -spelled, match))
         ranked.sort(key=lambda row: row[:2])
@@ -115,14 +117,25 @@ class Phrasebook:
         kept = {word: doubtful.get(word, 1.0) for word in words if word in self._weight or not word.isdigit()}
         return self._phrase(query, written, kept)
 
-    def _match(self, name: str, asked: _Phrase, raised: float) -> tuple[Match, float]:
+    def _spelled_alike(self, plain: str) -> dict[str, float]:
+        """Flat phrasings that are spelled nearly like the query: half of all texts share half of their letters."""
+        from rapidfuzz import fuzz, process
+
+        near = process.extract(plain, self._written, scorer=fuzz.ratio, score_cutoff=72, limit=None)
+        return {text: score / 100 for text, score, _ in near}
+
+    def _match(
+        self, name: str, asked: _Phrase, spelled_alike: Mapping[str, float], raised: float
+    ) -> tuple[Match, float]:
         """The match, and how much its phrasings are spelled like the query, which decides between equal scores."""
         best, phrase, spelled = (0.0, 0.0), "", 0.0
         share = _ENTRY * self._shared(asked, self._words[name]) / asked.weight if asked.weight else 0.0
+        one_sided = any(asked.sides)
         for said in self._phrases[name]:
-            alike = _spelled_alike(asked.written, said.written)
+            alike = spelled_alike.get(said.written, 0.0)
             fit = max(_PHRASE * self._fit(asked, said) + share, _SPELLED * alike)
-            fit *= _CONTRARY ** contradictions(asked.sides, said.sides)
+            if fit and one_sided:
+                fit *= _CONTRARY ** contradictions(asked.sides, said.sides)
             if (fit, alike) > best or not phrase:
                 best, phrase = (fit, alike), said.text
             spelled = max(spelled, alike)
@@ -142,10 +155,3 @@ class Phrasebook:
     def _total(self, words: Iterable[str]) -> float:
         # Sorted, because a sum of floats depends on its order, and a set's order on the process.
         return sum(sorted(self._weight.get(word, self._unknown) for word in words))
-
-
-def _spelled_alike(plain: str, text: str) -> float:
-    """Nearness of the spelling, 0 where it is not near: half of all texts share half of their letters."""
-    from rapidfuzz import fuzz
-
-    return fuzz.ratio(plain, text, score_cutoff=72) / 100

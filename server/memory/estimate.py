@@ -13,6 +13,7 @@ from ..configs.reading import Reading, read_pasted, read_path
 from ..configs.run_config import RunConfig
 from ..configs.values import InputError
 from ..limits import MAX_INCLUDES
+from ..lookup.short import size
 from ..model import plain
 from ..store.index import index
 from . import fit, phases, shapes, terms
@@ -153,37 +154,61 @@ def _shape(model: Any, run: RunConfig) -> Shape:
 def shortened(data: dict[str, Any], detail: str) -> dict[str, Any]:
     """An estimate with less of its detail.
 
-    "brief" has every term as name and GiB, and two proposals; "normal" the terms of the peak with their formulas;
-    "full" also the sources of all terms.
+    "brief" has the terms as name and GiB, the larger ones if there is no room for all, and two proposals; "normal"
+    the terms of the peak with their formulas; "full" also the sources of all terms.
     """
     if detail == "full":
         return data
-    short = {**data, "phases": [(_brief if detail == "brief" else _normal)(phase, data) for phase in data["phases"]]}
-    if detail == "brief":
-        short["smallest_changes"] = data["smallest_changes"][:2]
-        short["host"] = [{"name": row["name"], "gib": row["gib"]} for row in data["host"]]
-    return {name: value for name, value in short.items() if value not in ([], {}) or name in _ALWAYS}
+    if detail == "normal":
+        return _without_empty({**data, "phases": [_normal(phase, data) for phase in data["phases"]]})
+    shapes_ = (_brief(data, least, lines) for least, lines in _BRIEF_SHAPES)
+    for short in shapes_:
+        if size(short) <= BRIEF_CHARS:
+            break
+    return short
 
 
-def _brief(phase: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if value not in ([], {}) or name in _ALWAYS}
+
+
+def _brief(data: dict[str, Any], least: float, lines: int) -> dict[str, Any]:
+    """least: smallest term that is shown, as a share of the peak. lines: most assumptions and notes."""
+    gib = max(_LEAST_SHOWN_GIB, round(least * data["peak_gib"], 1))
+    short = {**data, "phases": [_brief_phase(phase, data, gib) for phase in data["phases"]]}
+    short["smallest_changes"] = data["smallest_changes"][:2]
+    short["host"] = [{"name": row["name"], "gib": row["gib"]} for row in data["host"]]
+    left_out = [f"terms below {gib:g} GiB"] if gib > _LEAST_SHOWN_GIB else []
+    for name in ("assumptions", "notes"):
+        rows = data.get(name, [])
+        short[name] = rows[:lines]
+        left_out += [f"{len(rows) - lines} more {name}"] if len(rows) > lines else []
+    short["notes"] += [f"cut: {', '.join(left_out)}; raise `detail`"] if left_out else []
+    return _without_empty(short)
+
+
+def _brief_phase(phase: dict[str, Any], data: dict[str, Any], least: float) -> dict[str, Any]:
     told = phase["name"] == data["peak_phase"] and data["fits"]
-    return _with_terms(phase, ("name", "gib", "formula") if told else ("name", "gib"))
+    return _with_terms(phase, ("name", "gib", "formula") if told else ("name", "gib"), least)
 
 
 def _normal(phase: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     return _with_terms(phase, ("name", "gib", "formula") if phase["name"] == data["peak_phase"] else ())
 
 
-def _with_terms(phase: dict[str, Any], keep: tuple[str, ...]) -> dict[str, Any]:
+def _with_terms(phase: dict[str, Any], keep: tuple[str, ...], least: float = 0.05) -> dict[str, Any]:
     """The phase with these parts of its terms that are worth a line; without `keep` no terms at all."""
     rest = {name: value for name, value in phase.items() if name != "terms"}
     if not keep:
         return rest
-    terms_ = [{name: term[name] for name in keep} for term in phase["terms"] if term["gib"] >= _LEAST_SHOWN_GIB]
+    terms_ = [{name: term[name] for name in keep} for term in phase["terms"] if term["gib"] >= least]
     return {**rest, "terms": terms_}
 
 
 _LEAST_SHOWN_GIB = 0.05
+# Share of the peak that a term must have, most assumptions and notes: the first pair that fits is taken.
+_BRIEF_SHAPES = ((0.0, 6), (0.01, 6), (0.02, 4), (0.05, 3), (0.1, 3), (0.2, 2), (1.0, 2))
+BRIEF_CHARS = 3_200
 _ALWAYS = ("phases", "assumptions", "smallest_changes")
 
 

@@ -29,7 +29,7 @@ def report(card: Card) -> Report:
 
 
 def _memory(card: Card, found: Report, title: str, settings: dict[str, object]) -> Section:
-    section = Section(f"verl on one {card.title}, {title}: largest phase by way of offload")
+    section = Section(f"verl on one {card.title}, {title}: GiB of the largest phase by way of offload")
     for model in _MODELS:
         told = []
         for way, more in _WAYS:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..configs.values import InputError
-from ..lookup.short import short
+from ..lookup.short import short, size
 from ..memory.cards import Card, card
 from ..model import plain
 from . import config, fsdp, hazards, moe, muon, playbook, zero
@@ -24,8 +24,10 @@ TOPICS: dict[str, tuple[str, Callable[[Card], Report]]] = {
     "streams": ("stream faults that one card can meet", hazards.streams),
     "knowledge": ("the seeds' decisions that hold", hazards.knowledge),
 }
-# (lines per section, characters per line, characters of configs)
-_SIZES = {"brief": (3, 150, 0), "normal": (12, 400, 1), "full": (10_000, 10_000, 100)}
+# Lines per section, characters per line, configs of each framework with their text
+_SIZES = {"normal": (12, 400, 1), "full": (10_000, 10_000, 100)}
+_BRIEF = ((3, 150, 0), (2, 130, 0), (1, 130, 0))  # the first that fits
+_BRIEF_CHARS = 3_200
 
 
 def report(topic: str = "", gpu: str = "", detail: str = "full") -> dict[str, Any]:
@@ -36,7 +38,13 @@ def report(topic: str = "", gpu: str = "", detail: str = "full") -> dict[str, An
     name = _topic(topic)
     chosen = card(gpu or DEFAULT_GPU)
     told = TOPICS[name][1](chosen)
-    return _shaped(name, chosen, told, detail)
+    if detail != "brief":
+        return _shaped(name, chosen, told, detail, _SIZES[detail])
+    answers = (_shaped(name, chosen, told, detail, sizes) for sizes in _BRIEF)
+    for answer in answers:
+        if size(answer) <= _BRIEF_CHARS:
+            break
+    return answer
 
 
 def _topic(text: str) -> str:
@@ -49,8 +57,8 @@ def _topic(text: str) -> str:
     raise InputError(f"no topic {text.strip()[:60]!r}{hint}; there are {', '.join(TOPICS)}")
 
 
-def _shaped(name: str, chosen: Card, told: Report, detail: str) -> dict[str, Any]:
-    lines, chars, configs = _SIZES[detail]
+def _shaped(name: str, chosen: Card, told: Report, detail: str, sizes: tuple[int, int, int]) -> dict[str, Any]:
+    lines, chars, configs = sizes
     if name == "config":
         configs = max(configs, 1)  # a report of configs without one would be none
     sections = [
@@ -60,6 +68,8 @@ def _shaped(name: str, chosen: Card, told: Report, detail: str) -> dict[str, Any
     cut = sum(max(0, len(section.lines) - lines) for section in told.sections)
     rows = _configs(told.configs, configs)
     texts = [row for row in rows if "text" in row]
+    if detail == "brief":
+        texts = sorted(texts, key=lambda row: str(row["framework"]) != "verl")[:1]
     answer = CardAnswer(
         topic=name,
         gpu={"id": chosen.id, "title": chosen.title, "usable_gib": round(chosen.visible_gib, 2)},
@@ -69,9 +79,9 @@ def _shaped(name: str, chosen: Card, told: Report, detail: str) -> dict[str, Any
         references=told.references,
     )
     if cut:
-        answer.notes.append(f"{cut} more lines on the command line: grpo-guard rtx4090 {name} --detail full")
+        answer.notes.append(f"cut: {cut} more lines; raise `detail`")
     if len(texts) < len(rows):
-        answer.notes.append(f"{len(rows) - len(texts)} more configs: grpo-guard rtx4090 config --format json")
+        answer.notes.append(f"{len(rows) - len(texts)} more configs with their text: detail=full")
     data: dict[str, Any] = plain(answer)
     return {key: value for key, value in data.items() if value not in ([], {}) or key in ("sections", "configs")}
 

@@ -25,7 +25,9 @@ class Diagnose(Arguments):
     config: Annotated[ConfigText, Field(description="Any piece")] = ""
     config_path: Annotated[Name, Field(description="Or file")] = ""
     framework: Annotated[Word, Field(description="verl, trl, ...")] = ""
-    versions: Annotated[Versions, Field(default_factory=dict, description="Of packages")]
+    versions: Annotated[
+        Versions, Field(default_factory=dict, description="Of packages", max_length=limits.MAX_VERSIONS)
+    ]
     focus: Annotated[
         Literal["all", "nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge"], Field(description="Topic")
     ] = "all"

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 from .. import limits
 from ..configs.values import InputError
 from ..roots import Roots
-from .arguments import Arguments, ConfigText, Names, Word, _as_text
+from .arguments import Arguments, ConfigText, Detail, Names, Word, _as_text
 from .tool import Answer, Tool
 
 Model = Annotated[str, StringConstraints(max_length=limits.MAX_MODEL_CHARS), BeforeValidator(_as_text)]
@@ -22,6 +22,7 @@ class EstimateMemory(Arguments):
     model: Annotated[Model, Field(description="Name or config.json")] = ""
     gpu: Annotated[Word, Field(description="e.g. 4090")] = ""
     settings: Annotated[Settings, Field(default_factory=dict, description="framework, lora_rank, ...", max_length=60)]
+    detail: Annotated[Detail, Field(description="How much")] = "brief"
 
 
 def run(asked: EstimateMemory, roots: Roots) -> Answer:
@@ -44,7 +45,7 @@ def run(asked: EstimateMemory, roots: Roots) -> Answer:
         gpu=asked.gpu,
         settings=asked.settings,
     )
-    data = shortened(data, "brief")
+    data = shortened(data, asked.detail)
     return Answer(data, memory_text(data))
 
 

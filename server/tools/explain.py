@@ -35,6 +35,7 @@ TOOL = Tool(
     description="What stands behind a rule, bug or pattern, link by link, with sources.",
     arguments=Explain,
     run=run,
+    looks_up=True,
     answers={
         "id": "string",
         "view": "string",

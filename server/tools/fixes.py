@@ -36,6 +36,7 @@ TOOL = Tool(
     description="Status, affected and fixed versions, fix and workaround of a bug, a pattern, or all known bugs.",
     arguments=Fixes,
     run=run,
+    looks_up=True,
     answers={
         "total": "integer",
         "fixes": "array",

@@ -31,6 +31,7 @@ TOOL = Tool(
     description="Which skill fits the user's words, with its tools and notes.",
     arguments=MatchSkill,
     run=run,
+    looks_up=True,
     answers={
         "query": "string",
         "skills": "array",

@@ -37,6 +37,7 @@ TOOL = Tool(
     description="Known bugs by failure pattern and framework, with status; side-by-side views.",
     arguments=Matrix,
     run=run,
+    looks_up=True,
     answers={
         "view": "string",
         "patterns": "array",

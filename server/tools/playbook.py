@@ -34,6 +34,7 @@ TOOL = Tool(
     description="What to do, step by step, with the reason and the command of each step.",
     arguments=Playbook,
     run=run,
+    looks_up=True,
     answers={
         "topic": "string",
         "title": "string",

@@ -37,6 +37,7 @@ TOOL = Tool(
     description="Read or search the notes on verl, vLLM, DeepSpeed, Megatron, rLLM, Ascend, FSDP2.",
     arguments=ReadReference,
     run=run,
+    looks_up=True,
     answers={
         "uri": "string",
         "title": "string",

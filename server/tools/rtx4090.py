@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ..roots import Roots
-from .arguments import Arguments, Word
+from .arguments import Arguments, Detail, Word
 from .tool import Answer, Tool
 
 
@@ -17,6 +17,7 @@ class OneCard(Arguments):
         Field(description="What"),
     ] = None
     gpu: Annotated[Word, Field(description="Or another")] = ""
+    detail: Annotated[Detail, Field(description="How much")] = "brief"
 
 
 def run(asked: OneCard, _: Roots) -> Answer:
@@ -25,7 +26,7 @@ def run(asked: OneCard, _: Roots) -> Answer:
     from ..render.card import card_text
     from ..rtx4090.report import report
 
-    data = report(asked.topic or "", asked.gpu, "brief")
+    data = report(asked.topic or "", asked.gpu, asked.detail)
     return Answer(data, card_text(data))
 
 
@@ -35,5 +36,6 @@ TOOL = Tool(
     description="GRPO on one 24 GB card.",
     arguments=OneCard,
     run=run,
+    looks_up=True,
     answers={"sections": "array"},
 )

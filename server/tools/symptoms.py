@@ -34,6 +34,7 @@ TOOL = Tool(
     description="Ranked causes of what you see in a run (English, Chinese, misspelt), with fix and deciding question.",
     arguments=Symptoms,
     run=run,
+    looks_up=True,
     answers={
         "query": "string",
         "symptoms": "array",

@@ -21,7 +21,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A read-only tool. `answers` names the top-level fields of its structured content and their JSON types."""
+    """A read-only tool.
+
+    answers: the top-level fields of its structured content and their JSON types. looks_up: its answer depends on the
+    arguments and the installed knowledge alone (and, for the age of entries, on the day), so it can be kept.
+    """
 
     name: str
     title: str
@@ -29,6 +33,7 @@ class Tool:
     arguments: type[Arguments]
     run: Callable[[Any, Roots], Answer]
     answers: Mapping[str, str]
+    looks_up: bool = False
 
     def input_schema(self) -> dict[str, Any]:
         """The arguments' JSON schema without what an assistant does not need: titles, empty defaults, null."""

@@ -25,9 +25,11 @@ class ValidateConfig(Arguments):
         ),
     ]
     framework: Annotated[Word, Field(description="verl, trl, ...; default: detect")] = ""
-    versions: Annotated[Versions, Field(default_factory=dict, description='{"verl":"0.8.0"}')]
+    versions: Annotated[
+        Versions, Field(default_factory=dict, description='{"verl":"0.8.0"}', max_length=limits.MAX_VERSIONS)
+    ]
     gpu: Annotated[Word, Field(description="e.g. H100")] = ""
-    world_size: Annotated[int | None, Field(description="GPUs in the run", ge=1)] = None
+    world_size: Annotated[int | None, Field(description="GPUs in the run", ge=1, le=limits.MAX_GPUS)] = None
     focus: Annotated[
         Literal["all", "nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge"],
         Field(description="Only this topic"),
@@ -37,9 +39,13 @@ class ValidateConfig(Arguments):
     limit: Annotated[int, Field(description="Rows per list", ge=1, le=limits.MAX_ROWS)] = 10
 
 
+BRIEF_CHARS = 3_200
+
+
 def run(asked: ValidateConfig, roots: Roots) -> Answer:
     """Read what was asked for, check it, and answer. Raises InputError."""
     # Imported with the first call, so that a client sees the tool list without waiting for the domain.
+    from ..lookup.short import fit, size
     from ..model import to_dict
     from ..validate import validate_targets, validate_text
 
@@ -59,6 +65,9 @@ def run(asked: ValidateConfig, roots: Roots) -> Answer:
     else:
         report = validate_text(asked.config, **options)
     data = to_dict(report, detail=asked.detail, limit=asked.limit)
+    if asked.detail == "brief":
+        room = BRIEF_CHARS + size(data.get("seed_rules", []))  # 36 rows were asked for
+        fit(data, ["findings", "unknown_keys", "undecided"], room, "detail=normal shows them")
     return Answer(data, summarize(data))
 
 

@@ -26,6 +26,8 @@ class RawClient:
         )
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._errors: list[bytes] = []
+        self._error_lines: queue.Queue[str] = queue.Queue()
+        self.greeting: dict[str, Any] = {}
         self._ids = iter(range(1, 1_000_000))
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._read, self._read_errors)]
         for thread in self._threads:
@@ -38,7 +40,15 @@ class RawClient:
 
     def _read_errors(self) -> None:
         assert self.process.stderr
-        self._errors.extend(self.process.stderr)
+        for line in self.process.stderr:
+            self._errors.append(line)
+            self._error_lines.put(line.decode("utf-8", "replace").rstrip("\n"))
+
+    def wait_for_error_line(self, text: str) -> str:
+        """The next line of standard error that holds the text. Raises queue.Empty when none comes."""
+        while text not in (line := self._error_lines.get(timeout=20)):
+            pass
+        return line
 
     def send_line(self, line: bytes) -> None:
         assert self.process.stdin
@@ -72,10 +82,10 @@ class RawClient:
         """The result of a tool call."""
         return self.request("tools/call", {"name": tool, "arguments": arguments})["result"]
 
-    def initialize(self) -> Any:
+    def initialize(self, revision: str) -> Any:
         answer = self.request(
             "initialize",
-            {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
+            {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
         )
         self.send_line(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
         return answer["result"]
@@ -102,11 +112,13 @@ Starter = Callable[..., RawClient]
 def starting() -> Iterator[Starter]:
     clients: list[RawClient] = []
 
-    def starter(*arguments: str, edge: bool = False, cwd: Path | None = None) -> RawClient:
+    def starter(
+        *arguments: str, edge: bool = False, cwd: Path | None = None, revision: str = "2025-11-25"
+    ) -> RawClient:
         serve = [str(EDGE_SERVER)] if edge else ["-m", "grpo_guard", "serve", *arguments]
         client = RawClient([sys.executable, *serve], cwd)
         clients.append(client)
-        client.initialize()
+        client.greeting = client.initialize(revision) if revision else {}
         return client
 
     try:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import sys
 
 import pytest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from grpo_guard.limits import MAX_PARALLEL_CALLS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and descriptors")
 
+CANCEL = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}'
 MALFORMED = {
     "broken JSON": (b"{bad", -32700, None),
     "a lone surrogate escape": (b'{"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":"\\ud800"}}', -32700, None),
@@ -74,6 +80,34 @@ def test_what_a_tool_prints_goes_to_stderr(start):
     assert "a raw write in a tool\n" in client.errors()
 
 
+NOISE = """
+import os, sys
+
+class Noise:
+    def find_spec(self, name, path=None, target=None):
+        if name == "mcp":
+            print("a print at import")
+            os.write(1, b"a raw write at import\\n")
+
+sys.meta_path.insert(0, Noise())
+"""
+
+
+def test_what_a_library_prints_at_import_goes_to_stderr(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(NOISE)
+    request = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    done = subprocess.run(
+        [sys.executable, "-m", "grpo_guard", "serve"],
+        input=request,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert json.loads(done.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert done.stderr.count(b"at import") == 2
+
+
 def test_a_crash_is_one_line_without_details_and_the_traceback_goes_to_stderr(start):
     client = start(edge=True)
     result = client.call("crash")
@@ -100,14 +134,33 @@ def test_ping_answers_while_a_call_runs(edge):
 def test_a_call_ends_at_its_deadline(edge):
     result = edge.call("endless")
     assert result["isError"] is True
-    assert result["content"][0]["text"] == "stopped after 3 s: pass one smaller file"
+    assert result["content"][0]["text"] == "stopped after 1.5 s: pass one smaller file"
     assert edge.request("ping")["result"] == {}
+
+
+def test_a_call_that_looks_at_the_clock_answers_with_what_it_has(edge):
+    result = edge.call("patient")
+    assert result["isError"] is False
+    assert result["content"][0]["text"] == "as far as it went"
+
+
+def test_cancelled_calls_free_their_places(start):
+    """As many calls as there are workers, cancelled: the next one is answered, and none goes on working."""
+    client = start(edge=True)
+    for _ in range(MAX_PARALLEL_CALLS):
+        number = client.send("tools/call", {"name": "patient", "arguments": {}})
+        client.wait_for_error_line("patient begins")
+        client.send_line(CANCEL % number)
+        client.wait_for_error_line("patient leaves")
+    assert client.call("surrogate")["isError"] is False
+    client.close_input()
+    assert client.errors().count("patient leaves") == MAX_PARALLEL_CALLS
 
 
 def test_a_cancelled_call_gives_no_answer_and_does_not_hold_the_exit(start):
     client = start(edge=True)
     slow = client.send("tools/call", {"name": "endless", "arguments": {}})
-    client.send_line(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}' % slow)
+    client.send_line(CANCEL % slow)
     assert client.request("ping")["result"] == {}
     client.close_input()
     assert client.wait() == 0
@@ -156,3 +209,32 @@ def test_a_signal_ends_the_server_at_once(start, number, busy):
     client.process.send_signal(number)
     assert client.wait() == -number
     assert client.errors() == ""
+
+
+# Protocol revisions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("revision", HANDSHAKE_PROTOCOL_VERSIONS)
+def test_each_revision_with_a_handshake_is_spoken(start, revision):
+    client = start(revision=revision)
+    assert client.greeting["protocolVersion"] == revision
+    assert client.call("match_skill", query="GRPO NaN")["structuredContent"]["skills"][0]["name"] == "grpo-debug"
+
+
+@pytest.mark.parametrize("revision", ["2026-07-28", "1999-01-01"])
+def test_a_handshake_of_another_revision_gets_the_newest_that_has_one(start, revision):
+    assert start(revision=revision).greeting["protocolVersion"] == "2025-11-25"
+
+
+def test_the_revision_without_a_handshake_is_spoken(start):
+    client = start(revision="")
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    found = client.request("server/discover", {"_meta": meta})["result"]
+    assert "2026-07-28" in found["supportedVersions"]
+    params = {"name": "match_skill", "arguments": {"query": "GRPO NaN"}, "_meta": meta}
+    result = client.request("tools/call", params)["result"]
+    assert result["resultType"] == "complete"
+    assert result["structuredContent"]["skills"][0]["name"] == "grpo-debug"

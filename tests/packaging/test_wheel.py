@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,12 +13,18 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from mcp import Client, StdioServerParameters
 
 from grpo_guard import __version__
 
 ROOT = Path(__file__).parents[2]
 DATA = {"server": ("*.py", "py.typed"), "knowledge": ("*.yaml", "*.md", "*.json"), "skills": ("*.md",)}
 INSTALLED_AS = {"server": "grpo_guard", "knowledge": "grpo_guard/knowledge", "skills": "grpo_guard/skills"}
+LOG = """step:1 - actor/grad_norm:0.5 - critic/score/mean:0.25
+  File "/opt/verl/workers/sharding_manager/fsdp_vllm.py", line 99, in __enter__
+    self.inference_engine.wake_up()
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.52 GiB
+"""
 SCRIPT = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=1\n"
 
 
@@ -29,6 +36,11 @@ def tree() -> set[str]:
         for pattern in patterns
         for path in (ROOT / folder).glob(f"**/{pattern}")
     }
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +148,59 @@ def test_a_server_py_of_the_user_is_left_alone(installed, tmp_path):
     (tmp_path / "server.py").write_text("raise SystemExit('the user\\'s own module was run')\n")
     done = run([installed / "python", "-m", "grpo_guard", "--version"], tmp_path)
     assert (done.returncode, done.stdout) == (0, f"grpo-guard {__version__}\n")
+
+
+# A new user's path, in an empty folder with the installed command only ------------------------------------------------
+
+
+async def use(client: Client) -> None:
+    """Validate a real script, diagnose a real log, read a note."""
+    report = (
+        await client.call_tool("validate_config", {"path": "run.sh", "versions": "verl=0.8.0"})
+    ).structured_content
+    (finding,) = [row for row in report["findings"] if row["rule"] == "one-sample-groups"]
+    assert (finding["setting"]["file"], finding["setting"]["line"]) == ("run.sh", 1)
+    diagnosis = await client.call_tool("diagnose", {"symptoms": "it dies", "log_path": "train.log"})
+    assert diagnosis.structured_content["hypotheses"][0]["pattern"] == "colocation_handover_oom"
+    note = await client.call_tool("read_reference", {"name": "auto-memory"})
+    assert note.structured_content["text"].startswith("# What grpo-guard knows")
+    (content,) = (await client.read_resource("skill://grpo-debug/SKILL.md")).contents
+    assert content.text.startswith("---\nname: grpo-debug")
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
+    (tmp_path / "run.sh").write_text(SCRIPT)
+    (tmp_path / "train.log").write_text(LOG)
+    return tmp_path
+
+
+@pytest.mark.anyio
+async def test_an_assistant_uses_the_installed_server_over_stdio(installed, project):
+    server = StdioServerParameters(command=str(installed / "grpo-guard"), args=["serve"], cwd=project)
+    async with Client(server) as client:
+        await use(client)
+
+
+@pytest.mark.anyio
+async def test_an_assistant_uses_the_installed_server_over_http(installed, project):
+    command = [str(installed / "grpo-guard"), "serve", "--http", "--port", "0"]
+    process = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        found = re.search(r"http://\S+/mcp", process.stderr.readline())
+        async with Client(found[0]) as client:
+            await use(client)
+        process.terminate()
+        assert (process.wait(10), process.stdout.read(), process.stderr.read()) == (0, "", "")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_user_on_the_command_line(installed, project):
+    done = run([installed / "grpo-guard", "diagnose", "--log", "train.log"], project)
+    assert (done.returncode, done.stderr) == (0, "") and "colocation_handover_oom" in done.stdout
+    done = run([installed / "grpo-guard", "read", "auto-memory"], project)
+    assert (done.returncode, done.stderr) == (0, "") and "# What grpo-guard knows" in done.stdout
+    done = run([installed / "grpo-guard", "doctor"], project)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.endswith("all is well\n")

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from ...deadline import passed
 from ...limits import MAX_DEPTH, MAX_INCLUDES, MAX_SHELL_LOOP, MAX_SHELL_STEPS
 from ..values import Script, Word
 from . import builtins, faults
@@ -106,6 +107,8 @@ class Interpreter:
 
     def charge(self, steps: int) -> None:
         self._steps += steps
+        if passed(0.7):
+            raise LimitReached("the time was over before the script was")
         if self._steps > MAX_SHELL_STEPS:
             raise LimitReached(f"the script takes more than {MAX_SHELL_STEPS} steps")
 

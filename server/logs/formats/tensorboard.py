@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from ...deadline import passed
 from ...limits import MAX_EVENT_RECORD_BYTES
 from ..table import Table
 
@@ -49,6 +50,9 @@ def read_events(file: BinaryIO, table: Table) -> list[str]:
 
 def _records(file: BinaryIO, notes: list[str]) -> Iterator[bytes]:
     while head := file.read(12):
+        if passed():
+            notes.append("the time was over before the file was")
+            return
         length = struct.unpack("<Q", head[:8])[0] if len(head) == 12 else -1
         if length < 0 or length > 1 << 40:
             notes.append("the file ends in the middle of a record")

@@ -1,0 +1,1 @@
+python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_batch_size=-1 actor_rollout_ref.rollout.n=-8 actor_rollout_ref.actor.ppo_mini_batch_size=0 trainer.n_gpus_per_node=0 trainer.nnodes=-2

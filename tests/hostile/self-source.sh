@@ -1,0 +1,4 @@
+source ./self-source.sh
+. "$0"
+. ../../../../etc/passwd
+python3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.n=1
