@@ -26,10 +26,19 @@ class SettingRef:
 
 @dataclass(slots=True)
 class Edit:
-    """Set `key` to `value` in the user's file."""
+    """Set `key` to `value` in the user's file; `action` says when it is something else.
+
+    file, line, old: where the user wrote the key and what it is there; without a file it is not written yet.
+    new_key: for "rename".
+    """
 
     key: str
-    value: Any
+    value: Any = None
+    file: str = ""
+    line: int = 0
+    old: Any = None
+    action: str = "set"  # set | rename | remove
+    new_key: str = ""
 
 
 @dataclass(slots=True)
@@ -65,6 +74,7 @@ class UnknownKeyRow:
     line: int
     did_you_mean: list[str]
     note: str
+    fix: Fix | None = None  # where one new name is certain
 
 
 @dataclass(slots=True)
@@ -156,6 +166,7 @@ def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> d
     if detail != "full":
         del data["settings"], data["assumptions"]
         data["findings"] = [_filled(row) for row in data["findings"]]
+        data["unknown_keys"] = [_filled_unknown(row) for row in data["unknown_keys"]]
     if detail == "brief":
         data["findings"] = [_without(row, "title", "references", "pattern") for row in data["findings"]]
         data["undecided"] = [_without(row, "note") for row in data["undecided"]]
@@ -183,7 +194,20 @@ def _without(row: dict[str, Any], *names: str) -> dict[str, Any]:
 def _filled(row: dict[str, Any]) -> dict[str, Any]:
     """The row without what is empty; a setting's value stays even when it is null."""
     filled = {name: _filled(value) if isinstance(value, dict) else value for name, value in row.items()}
+    if filled.get("edits"):
+        filled["edits"] = [_edit(edit) for edit in filled["edits"]]
     return {name: value for name, value in filled.items() if name == "value" or value not in (None, [], "", {})}
+
+
+def _filled_unknown(row: dict[str, Any]) -> dict[str, Any]:
+    return {**_without(row, "fix"), **({"fix": _filled(row["fix"])} if row["fix"] else {})}
+
+
+def _edit(row: dict[str, Any]) -> dict[str, Any]:
+    """An edit with what it needs: `old` is a value like any other where the key is written somewhere."""
+    needless = {"action"} if row["action"] == "set" else {"value", "old"}
+    needless |= set() if row["file"] else {"file", "line", "old"}
+    return _without(row, *needless, *(() if row["new_key"] else ("new_key",)))
 
 
 def _brief_seed_row(row: dict[str, Any]) -> dict[str, Any]:

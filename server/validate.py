@@ -17,7 +17,7 @@ from .configs.reading import Reading, read_pasted, read_path
 from .configs.run_config import RunConfig, UnknownKey
 from .configs.values import InputError, Lint
 from .limits import MAX_INCLUDES
-from .model import SEVERITIES, Finding, Fix, Report, SettingRef, Undecided, UnknownKeyRow
+from .model import SEVERITIES, Edit, Finding, Fix, Report, SettingRef, Undecided, UnknownKeyRow
 from .store.index import index
 
 
@@ -48,18 +48,20 @@ def validate_targets(
     focus: str = "all",
     ruleset: str = "all",
     settings: Mapping[str, Any] | None = None,
+    texts: Mapping[Path, str] | None = None,
 ) -> Report:
     """Validate one run described by one or several files.
 
     root: nothing outside it is read when a file names another one; within it, the project folder of the first file
-    bounds it further. Raises InputError when a file cannot be read.
+    bounds it further. texts: what files (by resolved path) are taken to hold, in place of what they hold.
+    Raises InputError when a file cannot be read.
     """
     options = _options(versions, gpu, world_size, settings)
     places = {str(path): path.resolve() for path in paths}
     project = project_folder(paths[0])
     if root is not None and not project.is_relative_to(root.resolve()):
         project = root.resolve()
-    follower = Follower(project, places, MAX_INCLUDES)
+    follower = Follower(project, places, MAX_INCLUDES, texts)
     options.root, options.load = project, follower.load
     reading = Reading()
     for package, version in checkout_versions(project).items():
@@ -67,7 +69,7 @@ def validate_targets(
             options.versions[package] = version
             reading.notes.append(f"{package} {version}: the version of the checkout that holds the file")
     for path in paths:
-        reading.add(read_path(path, project))
+        reading.add(read_path(path, project, texts=texts))
     return _report(reading, options, framework, focus, ruleset)
 
 
@@ -98,7 +100,7 @@ def _report(reading: Reading, options: Options, framework: str, focus: str, rule
     findings = [finding for run, answers in zip(runs, verdicts, strict=True) for finding in _findings(run, answers)]
     _suppress(report, _ordered(_distinct(findings)), reading)
     report.unknown_keys = [
-        UnknownKeyRow(row.key, row.file, row.line, list(row.did_you_mean), row.note)
+        UnknownKeyRow(row.key, row.file, row.line, list(row.did_you_mean), row.note, _renaming(row))
         for run in runs
         for row in run.unknown_keys
     ]
@@ -174,10 +176,22 @@ def lint_finding(lint: Lint) -> Finding:
 def unknown_key_finding(row: UnknownKey, run: RunConfig) -> Finding:
     """A key on which the framework stops at start-up."""
     near = f" Did you mean {' or '.join(row.did_you_mean)}?" if row.did_you_mean else ""
+    renaming = _renaming(row)
     place = SettingRef("", row.key, None, "explicit", row.file, row.line)
     message = f"{run.framework} stops at start-up: it does not know {row.key} ({row.note}).{near}"
     fix = Fix(f"Rename it to {row.did_you_mean[0]}, or remove it.") if row.did_you_mean else Fix("Remove it.")
+    if renaming is not None:
+        fix.edits, fix.safety = renaming.edits, renaming.safety
     return Finding("unknown-key", "error", "high", index()["lints"]["unknown-key"], message, setting=place, fix=fix)
+
+
+def _renaming(row: UnknownKey) -> Fix | None:
+    """The edit where the new name is certain. It is safe where the framework stops at the old name; where it ignores
+    it, the setting takes effect from then on."""
+    if not row.new_name:
+        return None
+    edit = Edit(row.key, file=row.file, line=row.line, action="rename", new_key=row.new_name)
+    return Fix(f"Rename it to {row.new_name}.", [edit], "safe" if row.fatal else "unsafe")
 
 
 def _distinct(findings: Iterable[Finding]) -> list[Finding]:

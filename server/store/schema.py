@@ -72,7 +72,8 @@ class Entry(Strict):
 
 class RuleFix(Strict):
     text: Text | None = None  # a code check words its fix itself
-    edits: dict[str, Any] = {}
+    edits: dict[str, Any] = {}  # canonical field: the value to set
+    remove: list[str] = []  # canonical fields whose keys are taken out where they are written
     safety: Literal["safe", "unsafe"] = "unsafe"
 
 
