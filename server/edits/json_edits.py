@@ -69,7 +69,9 @@ class _Places(Scanner):
 def _value(value: Any, old: str) -> str:
     if old in ("True", "False") and isinstance(value, bool):
         return str(value)
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else text_of_scalar(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=not value.isprintable())
+    return text_of_scalar(value)
 
 
 def _key(name: str, old: str) -> str:

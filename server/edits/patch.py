@@ -18,6 +18,7 @@ from .writing import SourceText
 
 Validate = Callable[[Mapping[Path, str]], Report]
 _TRIES = 6  # places that are tried for a new setting
+_MAX_TASKS = 200  # fixes tried in one run; each costs a validation
 
 
 @dataclass(slots=True)
@@ -67,7 +68,7 @@ def make_patch(report: Report, sources: Mapping[str, SourceText], validate: Vali
     """
     work = _Work(report, sources, validate)
     done: set[tuple[Any, ...]] = set()
-    while (task := next((task for task in _tasks(work.report) if task.name not in done), None)) is not None:
+    while (task := _next(work.report, done)) is not None and len(done) < _MAX_TASKS:
         done.add(task.name)
         if task.fix.safety != "safe" and not unsafe:
             reason = "it changes training or cost; --unsafe applies it"
@@ -75,6 +76,10 @@ def make_patch(report: Report, sources: Mapping[str, SourceText], validate: Vali
         else:
             work.attempt(task)
     return work.patch()
+
+
+def _next(report: Report, done: set[tuple[Any, ...]]) -> _Task | None:
+    return next((task for task in _tasks(report) if task.name not in done), None)
 
 
 def _tasks(report: Report) -> Iterable[_Task]:
@@ -119,7 +124,7 @@ class _Work:
     def _edited(self, task: _Task, pending: Sequence[Edit]) -> tuple[tuple[dict[str, str], Report], list[EditRow]]:
         if not pending:
             raise NotEditable("the settings have these values already")
-        failure = NotEditable("there is no setting beside which it could be written")
+        failure: NotEditable | None = None
         for places in self._choices(task, pending):
             texts, rows = dict(self.texts), []
             try:
@@ -128,8 +133,8 @@ class _Work:
                     rows.append(_row(task, edit, name, change.line or change.near_line, ""))
                 return (texts, self._checked(task, texts, pending)), rows
             except NotEditable as refusal:
-                failure = refusal
-        raise failure
+                failure = failure or refusal  # that of the likeliest place
+        raise failure or NotEditable("there is no setting beside which it could be written")
 
     def _choices(self, task: _Task, edits: Sequence[Edit]) -> Iterable[list[tuple[str, Change]]]:
         """Ways to make the edits, the likeliest first: a setting that is not written yet may go to several places."""
@@ -242,7 +247,10 @@ def _require_gone(task: _Task, before: Report, after: Report) -> None:
 
 
 def _count(task: _Task, report: Report) -> int:
-    return sum(finding.rule == task.rule for finding in report.findings)
+    """Findings of the rule at the same key: a rule may go on to the next key that it asks for."""
+    key = task.setting.key if task.setting else ""
+    rows = (finding for finding in report.findings if finding.rule == task.rule)
+    return sum((row.setting.key if row.setting else "") == key for row in rows)
 
 
 def _require_nothing_new(before: Report, after: Report) -> None:

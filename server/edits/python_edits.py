@@ -59,7 +59,7 @@ def _offset(text: str, line: int, column: int) -> int:
 
 def _written(value: Any, old: str) -> str:
     if isinstance(value, str):
-        return repr(value) if old[:1] == "'" else json.dumps(value, ensure_ascii=False)
+        return repr(value) if old[:1] == "'" else json.dumps(value, ensure_ascii=not value.isprintable())
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
     raise NotEditable("the new value is a list or a mapping")

@@ -190,8 +190,9 @@ def _add(text: str, change: Change) -> str:
 
 
 def _opens_word(text: str, key_start: int, quote: str) -> bool:
-    """Whether the quote opens right in front of the argument (`'a.b=1'`)."""
-    return text[:key_start].rstrip("+").endswith(quote)
+    """Whether the quote opens a word right in front of the argument: `'a.b=1'`, but not `X='a.b=1'`."""
+    before = text[:key_start].rstrip("+")
+    return before.endswith(quote) and before[-2:-1] in ("", " ", "\t", "\n", "(")
 
 
 def _remove(text: str, argument: _Argument) -> str:
@@ -199,7 +200,8 @@ def _remove(text: str, argument: _Argument) -> str:
     start, end = argument.key_start, argument.end
     while text[start - 1 : start] in ("+", "~") and start:
         start -= 1
-    while start and text[start - 1] in "'\"" and text[end : end + 1] == text[start - 1]:
+    quote = text[end : end + 1]
+    if quote in ("'", '"') and _opens_word(text, start, quote):
         start, end = start - 1, end + 1
     line_start, _ = line_bounds(text, text.count("\n", 0, start) + 1)
     _, line_end = line_bounds(text, text.count("\n", 0, end) + 1)

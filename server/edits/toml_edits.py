@@ -42,4 +42,4 @@ def _written(value: object, old: str) -> str:
     text = text_of_scalar(value)
     if not isinstance(value, str):
         return text
-    return f"'{text}'" if old[:1] == "'" and "'" not in text else json.dumps(text, ensure_ascii=False)
+    return f"'{text}'" if old[:1] == "'" and "'" not in text else json.dumps(text, ensure_ascii=not value.isprintable())

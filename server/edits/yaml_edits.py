@@ -115,11 +115,17 @@ def _value(value: Any, old: str) -> str:
     text = text_of_scalar(value, old)
     if not isinstance(value, str):
         return text
-    if old[:1] == "'" and "\n" not in text:
+    if old[:1] == "'" and text.isprintable():
         return "'" + text.replace("'", "''") + "'"
     if old[:1] == '"' or not _PLAIN.fullmatch(text) or not isinstance(plain_scalar(text), str):
-        return json.dumps(text, ensure_ascii=False)
+        return _double_quoted(text)
     return text
+
+
+def _double_quoted(text: str) -> str:
+    """JSON's form, which YAML reads the same, but for characters beyond 16 bits when they have to be escaped."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in quoted)
 
 
 def _key(name: str, old: str) -> str:
