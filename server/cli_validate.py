@@ -102,16 +102,16 @@ def validate(options: argparse.Namespace) -> int:
         report = validate_text(options.config if targets != ["-"] else standard_input(), **chosen)
     else:
         report = validate_targets([Path(target) for target in targets], **chosen)
-    _print_report(report, options, chosen)
-    return exit_code([report], options.fail_on)
+    _print_report(report, options, chosen, [] if is_text else [Path(target) for target in targets])
+    return _exit_code(report, options.fail_on)
 
 
-def exit_code(reports: Sequence[Any], fail_on: str) -> int:
-    """1 when a finding of a report is at or above the level."""
+def _exit_code(report: Any, fail_on: str) -> int:
+    """1 when a finding of the report is at or above the level."""
     from .model import SEVERITIES
 
     limit = SEVERITIES.index(fail_on) if fail_on in SEVERITIES else -1
-    failed = any(SEVERITIES.index(finding.severity) <= limit for report in reports for finding in report.findings)
+    failed = any(SEVERITIES.index(finding.severity) <= limit for finding in report.findings)
     return EXIT_FINDINGS if failed else EXIT_OK
 
 
@@ -135,13 +135,22 @@ def _edit(paths: Sequence[Path], chosen: dict[str, Any], options: argparse.Names
         for line in edit_lines(fixed.patch, "edited" if options.fix else "would edit"):
             print(line, file=sys.stderr)
         if options.fix:
-            _print_report(report, options, chosen)
+            _print_report(report, options, chosen, paths)
         else:
             sys.stdout.write(diff_text(fixed.old_texts, fixed.patch.texts))
-    return exit_code([report], options.fail_on)
+    return _exit_code(report, options.fail_on)
 
 
-def _print_report(report: Any, options: argparse.Namespace, chosen: dict[str, Any]) -> None:
+def _fixes(paths: Sequence[Path], report: Any, chosen: dict[str, Any]) -> Any:
+    """Fixes as replaced regions; pasted text has no file that they could stand in."""
+    if not paths:
+        return {}
+    from .edits.replacements import replacements
+
+    return replacements(paths, report, chosen)
+
+
+def _print_report(report: Any, options: argparse.Namespace, chosen: dict[str, Any], paths: Sequence[Path]) -> None:
     if options.format == "json":
         import json
 
@@ -151,7 +160,7 @@ def _print_report(report: Any, options: argparse.Namespace, chosen: dict[str, An
     elif options.format == "sarif":
         from .render.sarif import sarif_text
 
-        sys.stdout.write(sarif_text([report], chosen))
+        sys.stdout.write(sarif_text([(report, _fixes(paths, report, chosen))]))
     elif options.format == "github":
         from .render.github import github_text
 

@@ -167,6 +167,7 @@ def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> d
         del data["settings"], data["assumptions"]
         data["findings"] = [_filled(row) for row in data["findings"]]
         data["unknown_keys"] = [_filled_unknown(row) for row in data["unknown_keys"]]
+        data["suppressed"] = [_without(row, "finding") for row in data["suppressed"]]
     if detail == "brief":
         data["findings"] = [_without(row, "title", "references", "pattern") for row in data["findings"]]
         data["undecided"] = [_without(row, "note") for row in data["undecided"]]

@@ -11,7 +11,7 @@ warning where the newest release known to the rule is still affected, else an in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -65,9 +65,10 @@ class RunScope:
         return setting is not None and setting.known
 
 
-def check_run(run: RunConfig, focus: str = "all") -> list[Verdict]:
-    """Answer of every rule, and of every bug whose trigger a config shows. focus: only those that carry this tag."""
-    rules = [*index()["rules"], *index()["bug_rules"]]
+def check_run(run: RunConfig, focus: str = "all", own: Sequence[Rule] = ()) -> list[Verdict]:
+    """Answer of every rule, and of every bug whose trigger a config shows. focus: only those that carry this tag.
+    own: compiled rules of the project."""
+    rules = [*index()["rules"], *index()["bug_rules"], *own]
     return [check_rule(rule, run) for rule in rules if focus == "all" or focus in rule.get("focus", ())]
 
 

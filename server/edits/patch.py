@@ -60,13 +60,23 @@ class _Task:
         return self.rule, self.setting.key if self.setting else "", edits
 
 
-def make_patch(report: Report, sources: Mapping[str, SourceText], validate: Validate, *, unsafe: bool = False) -> Patch:
+def make_patch(
+    report: Report,
+    sources: Mapping[str, SourceText],
+    validate: Validate,
+    *,
+    unsafe: bool = False,
+    only: Finding | None = None,
+) -> Patch:
     """Try the fixes of a report on its files.
 
     sources: the files that may be edited, by their name in the report. validate: the same check again, with some texts
-    (by resolved path) in place of what the files hold. unsafe: also fixes that change training or cost.
+    (by resolved path) in place of what the files hold. unsafe: also fixes that change training or cost. only: the fix of one finding.
     """
     work = _Work(report, sources, validate)
+    if only is not None and only.fix is not None:
+        work.attempt(_Task(only.rule, only.fix, only.setting))
+        return work.patch()
     done: set[tuple[Any, ...]] = set()
     while (task := _next(work.report, done)) is not None and len(done) < _MAX_TASKS:
         done.add(task.name)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..configs.values import InputError
-from ..model import Report
+from ..model import Finding, Report
 from .patch import Patch, make_patch
 from .writing import SourceText, load, replace_file
 
@@ -32,12 +32,17 @@ class Fixed:
 
 
 def fix_run(
-    paths: Sequence[Path], options: Mapping[str, Any], *, unsafe: bool = False, report: Report | None = None
+    paths: Sequence[Path],
+    options: Mapping[str, Any],
+    *,
+    unsafe: bool = False,
+    report: Report | None = None,
+    only: Finding | None = None,
 ) -> Fixed:
     """Validate one run and make a patch of its fixes.
 
     options: further arguments of `validate_targets`. unsafe: also fixes that change training or cost. report: the
-    report on the run, where it is known. Raises InputError.
+    report on the run, where it is known. only: the fix of one finding of it. Raises InputError.
     """
     from ..validate import validate_targets
 
@@ -52,4 +57,4 @@ def fix_run(
     def again(texts: Mapping[Path, str]) -> Report:
         return validate_targets(paths, texts=texts, **options)
 
-    return Fixed(report, sources, make_patch(report, sources, again, unsafe=unsafe))
+    return Fixed(report, sources, make_patch(report, sources, again, unsafe=unsafe, only=only))
