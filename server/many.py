@@ -1,4 +1,4 @@
-"""Many runs: which files below a folder are candidates, and validating them in parallel, in order, in bounded memory."""
+"""Many runs: the files below a folder that may be one, and validating them in parallel, in order, in bounded memory."""
 
 from __future__ import annotations
 

@@ -121,6 +121,14 @@ class Report:
         return next((level for level in SEVERITIES if any(f.severity == level for f in self.findings)), "")
 
 
+def place_of(setting: SettingRef | None, report: Report) -> SettingRef:
+    """Where a finding is shown: at its setting, else at the first file of the run (line 0), since it is about that."""
+    if setting is not None and setting.file:
+        return setting
+    file = report.sources[0]["path"] if report.sources else ""
+    return SettingRef("", setting.key if setting is not None else "", None, "default", file)
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     """A metric to draw: its name in the log, steps and values, and where signals begin, each with its title."""
@@ -195,8 +203,8 @@ def _without(row: dict[str, Any], *names: str) -> dict[str, Any]:
 def _filled(row: dict[str, Any]) -> dict[str, Any]:
     """The row without what is empty; a setting's value stays even when it is null."""
     filled = {name: _filled(value) if isinstance(value, dict) else value for name, value in row.items()}
-    if filled.get("edits"):
-        filled["edits"] = [_edit(edit) for edit in filled["edits"]]
+    edits: list[dict[str, Any]] = row.get("edits") or []
+    filled |= {"edits": [_edit(edit) for edit in edits]} if edits else {}
     return {name: value for name, value in filled.items() if name == "value" or value not in (None, [], "", {})}
 
 

@@ -107,8 +107,8 @@ def _require_fields(rule: dict[str, Any], file: Path) -> None:
     named.append([anchor] if anchor and not anchor.startswith("env.") else [])
     for name in sorted({name for group in named for name in group}):
         if name not in known:
-            near = hint(name, known, 60)
-            raise InputError(f"{printable(file)}: no field {printable(name, 60)}{near}; see `grpo-guard rules --fields`")
+            what = f"no field {printable(name, 60)}{hint(name, known, 60)}"
+            raise InputError(f"{printable(file)}: {what}; see `grpo-guard rules --fields`")
 
 
 def _require_ranges(affected: dict[str, Any], file: Path) -> None:

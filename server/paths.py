@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-
 PROJECT_FILE = ".grpo-guard.yaml"  # what a project states for all its runs; server/project_file.py reads it
 
 

@@ -1,12 +1,12 @@
 """`.grpo-guard.yaml`: what a project states once for all its runs. What the caller gives wins over it.
 
-    versions: {verl: 0.8.0}
-    gpu: H100
-    world_size: 8
-    ignore:
-      - {rule: one-sample-groups, reason: smoke tests, until: 2027-03-31}
-    rules: guard-rules          # a folder of rules in the form of knowledge/rules
-    exclude: [third_party, "*/legacy/*.sh"]
+versions: {verl: 0.8.0}
+gpu: H100
+world_size: 8
+ignore:
+  - {rule: one-sample-groups, reason: smoke tests, until: 2027-03-31}
+rules: guard-rules          # a folder of rules in the form of knowledge/rules
+exclude: [third_party, "*/legacy/*.sh"]
 """
 
 from __future__ import annotations

@@ -17,10 +17,9 @@ from .configs.reading import Reading, read_pasted, read_path
 from .configs.run_config import RunConfig, UnknownKey
 from .configs.values import InputError, Lint
 from .limits import MAX_INCLUDES
-from .paths import PROJECT_FILE
 from .model import SEVERITIES, Edit, Finding, Fix, Report, SettingRef, Undecided, UnknownKeyRow
+from .paths import PROJECT_FILE
 from .store.index import index
-
 
 if TYPE_CHECKING:
     from .project_file import ProjectFile

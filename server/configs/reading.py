@@ -57,9 +57,7 @@ _ARGUMENT_LINE = re.compile(r"^\s*(?:(?:\+\+|\+|~)?[A-Za-z_][\w@/-]*(?:\.[\w@/-]
 _FENCE = re.compile(r"^\s*```[^\n]*\n(.*?)^\s*```", re.MULTILINE | re.DOTALL)
 
 
-def read_path(
-    path: Path, root: Path | None = None, name: str = "", texts: Mapping[Path, str] | None = None
-) -> Reading:
+def read_path(path: Path, root: Path | None = None, name: str = "", texts: Mapping[Path, str] | None = None) -> Reading:
     """Read one file. `root`: folder inside which a script's `source` is followed. `name`: how messages call the file.
     `texts`: what files (by resolved path) are taken to hold.
 

@@ -72,7 +72,7 @@ def _number(value: int | float) -> str:
 
 
 def line_bounds(text: str, line: int) -> tuple[int, int]:
-    """Offsets of the line's first character and of its end, before the line break. Raises NotEditable beyond the end."""
+    """Offsets of a line's first character and of its end, before the line break. Raises NotEditable beyond the end."""
     start = 0
     for _ in range(line - 1):
         start = text.find("\n", start) + 1

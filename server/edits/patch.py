@@ -71,7 +71,8 @@ def make_patch(
     """Try the fixes of a report on its files.
 
     sources: the files that may be edited, by their name in the report. validate: the same check again, with some texts
-    (by resolved path) in place of what the files hold. unsafe: also fixes that change training or cost. only: the fix of one finding.
+    (by resolved path) in place of what the files hold. unsafe: also fixes that change training or cost. only: the fix
+    of one finding.
     """
     work = _Work(report, sources, validate)
     if only is not None and only.fix is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +38,28 @@ def replacements(paths: Sequence[Path], report: Report, options: Mapping[str, An
 
 
 def _between(file: str, old: str, new: str) -> Replacement:
-    """The one region in which two texts differ."""
-    start = len(commonprefix((old, new)))
-    tail = len(commonprefix((old[start:][::-1], new[start:][::-1])))
-    stop = len(old) - tail
-    line, column = _place(old, start)
-    end_line, end_column = _place(old, stop)
-    return Replacement(file, line, column, end_line, end_column, new[start : len(new) - tail])
+    """The one region in which two texts differ: characters of a line, or whole lines where their number changes."""
+    before, after = old.split("\n"), new.split("\n")
+    head = _common(before, after)
+    tail = _common(before[head:][::-1], after[head:][::-1])
+    if len(before) != len(after):
+        text = "".join(f"{line}\n" for line in after[head : len(after) - tail])
+        return Replacement(file, head + 1, 1, len(before) - tail + 1, 1, text)
+    end = len(before) - tail
+    one, other = "\n".join(before[head:end]), "\n".join(after[head:end])
+    start = _common(one, other)
+    rest = _common(one[start:][::-1], other[start:][::-1])
+    line, column = _place(one, start)
+    end_line, end_column = _place(one, len(one) - rest)
+    return Replacement(file, head + line, column, head + end_line, end_column, other[start : len(other) - rest])
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Length of the common beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _place(text: str, offset: int) -> tuple[int, int]:
-    line = text.count("\n", 0, offset) + 1
-    return line, offset - (text.rfind("\n", 0, offset) + 1) + 1
+    """Line and column, from 1."""
+    return text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..model import Finding, Report, SettingRef, UnknownKeyRow, clean
+from ..model import Finding, Report, SettingRef, UnknownKeyRow, clean, place_of
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def github_text(report: Report) -> str:
     """One line per finding and unknown key, e.g. `::error file=run.sh,line=3,title=...::message`."""
-    lines = [_finding(finding) for finding in report.findings]
+    lines = [_finding(finding, report) for finding in report.findings]
     told = {finding.setting.key for finding in report.findings if finding.rule == "unknown-key" and finding.setting}
     lines += [_unknown_key(row) for row in report.unknown_keys if row.key not in told]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _finding(finding: Finding) -> str:
+def _finding(finding: Finding, report: Report) -> str:
     fix = f"\nfix: {finding.fix.text}" if finding.fix is not None else ""
     title = f"{finding.title} [{finding.rule}]"
-    return _command(_LEVELS[finding.severity], _place(finding.setting), title, finding.message + fix)
+    place = _place(place_of(finding.setting, report))
+    return _command(_LEVELS[finding.severity], place, title, finding.message + fix)
 
 
 def _unknown_key(row: UnknownKeyRow) -> str:
@@ -29,8 +30,8 @@ def _unknown_key(row: UnknownKeyRow) -> str:
     return _command("warning", _place(place), "Unknown key [unknown-key]", f"{row.key}: {row.note}{near}")
 
 
-def _place(setting: SettingRef | None) -> dict[str, str]:
-    if setting is None or not setting.file or setting.file.startswith("<"):
+def _place(setting: SettingRef) -> dict[str, str]:
+    if not setting.file or setting.file.startswith("<"):
         return {}
     file = Path(setting.file)
     here = Path.cwd()

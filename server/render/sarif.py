@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from .. import __version__
 from ..edits.replacements import Replacement
-from ..model import Finding, Report, SettingRef, UnknownKeyRow, clean
+from ..model import Finding, Report, SettingRef, UnknownKeyRow, clean, place_of
 from ..store.index import index
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -32,10 +32,10 @@ class SarifLog:
     def add(self, report: Report, fixes: Fixes) -> None:
         """Take the findings, unknown keys and silenced findings of a report."""
         for number, finding in enumerate(report.findings):
-            self._results.append(self._finding(finding, fixes.get(number, ())))
+            self._results.append(self._finding(finding, fixes.get(number, ()), report))
         told = {finding.setting.key for finding in report.findings if finding.rule == _UNKNOWN_KEY and finding.setting}
         self._results += [self._unknown_key(row) for row in report.unknown_keys if row.key not in told]
-        self._results += [self._suppressed(row) for row in report.suppressed]
+        self._results += [self._suppressed(row, report) for row in report.suppressed]
 
     def text(self) -> str:
         """The whole log, ending with a line break."""
@@ -53,8 +53,9 @@ class SarifLog:
         }
         return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=2) + "\n"
 
-    def _finding(self, finding: Finding, fix: Sequence[Replacement]) -> dict[str, Any]:
-        result = self._result(finding.rule, finding.title, finding.severity, finding.message, finding.setting)
+    def _finding(self, finding: Finding, fix: Sequence[Replacement], report: Report) -> dict[str, Any]:
+        place = place_of(finding.setting, report)
+        result = self._result(finding.rule, finding.title, finding.severity, finding.message, place)
         properties = {"confidence": finding.confidence, "pattern": finding.pattern, "bugs": finding.bugs}
         result["properties"] = {name: value for name, value in properties.items() if value}
         if finding.fix is not None and finding.fix.text:
@@ -69,20 +70,18 @@ class SarifLog:
         title = index()["lints"][_UNKNOWN_KEY]
         return self._result(_UNKNOWN_KEY, title, "warning", f"{row.key}: {row.note}.{near}", place)
 
-    def _suppressed(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _suppressed(self, row: Mapping[str, Any], report: Report) -> dict[str, Any]:
         found = row["finding"]
-        place = None
-        if found.get("file"):
-            place = SettingRef("", found["key"], None, "explicit", found["file"], found["line"])
+        setting = SettingRef("", found.get("key", ""), None, "", found.get("file", ""), found.get("line", 0))
+        place = place_of(setting, report)
         result = self._result(row["rule"], found["title"], found["severity"], found["message"], place)
-        suppression = {"kind": "inSource" if row["line"] else "external", "justification": clean(row["reason"])}
+        kind = "inSource" if row["line"] else "external"
+        suppression: dict[str, Any] = {"kind": kind, "justification": clean(row["reason"])}
         if row["line"]:
             suppression["location"] = _location(row["file"], row["line"])
         return {**result, "suppressions": [suppression]}
 
-    def _result(
-        self, rule: str, title: str, severity: str, message: str, setting: SettingRef | None
-    ) -> dict[str, Any]:
+    def _result(self, rule: str, title: str, severity: str, message: str, setting: SettingRef) -> dict[str, Any]:
         if rule not in self._rules:
             self._rules[rule] = _rule(rule, title)
         result: dict[str, Any] = {
@@ -91,12 +90,12 @@ class SarifLog:
             "level": _LEVELS[severity],
             "message": {"text": clean(message)},
         }
-        if setting is not None and setting.file and not setting.file.startswith("<"):
+        if setting.file and not setting.file.startswith("<"):
             location = _location(setting.file, setting.line)
             if setting.key:
                 location["logicalLocations"] = [{"fullyQualifiedName": clean(setting.key), "kind": "member"}]
             result["locations"] = [location]
-        mark = "\n".join((rule, setting.file if setting else "", setting.key if setting else ""))
+        mark = "\n".join((rule, setting.file, setting.key))
         result["partialFingerprints"] = {"ruleFileKey/v1": hashlib.sha256(mark.encode("utf-8", "replace")).hexdigest()}
         return result
 
