@@ -73,19 +73,10 @@ def _loaded(file: Path) -> dict[str, Any]:
 
 
 def _require_schema(entry: dict[str, Any], file: Path) -> None:
-    from pydantic import ValidationError
+    from .store.schema import fault_of_rule
 
-    from .store.schema import Rule
-
-    try:
-        Rule.model_validate(entry)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        cause = f"{place}: {first['msg']}" if place else first["msg"]
-        raise InputError(f"{printable(file)}: {printable(cause, 300)}") from None
-    except (RecursionError, MemoryError):
-        raise InputError(f"{printable(file)}: a condition is nested too deeply") from None
+    if fault := fault_of_rule(entry):
+        raise InputError(f"{printable(file)}: {printable(fault, 300)}")
 
 
 def _compiled(text: str, where: str) -> Any:

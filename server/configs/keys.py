@@ -280,8 +280,8 @@ class KeyTable:
                 return entry, known
             for name in names if hops else ():
                 later, known = self._followed(top, name, hops - 1)
-                if known:
-                    return later, known
+                if known:  # one that was replaced on the way has another meaning by now
+                    return {**later, **({"kind": entry["kind"]} if "kind" in entry else {})}, known
         return {}, ()
 
     def _history_note(self, key: str) -> str:
