@@ -6,14 +6,16 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from . import __version__
 from .cli_validate import EXIT_FINDINGS, EXIT_OK, wants_colour
 from .configs.files import printable
 from .configs.values import InputError
-from .many import Outcome, Task, find_files, validate_each
+from .many import Checked, Outcome, Task, find_files, validate_each
 from .model import SEVERITIES, clean, to_dict
 
 _BAR = 30
@@ -27,8 +29,7 @@ def validate_many(options: argparse.Namespace, chosen: dict[str, Any]) -> int:
     edits: Literal["", "diff", "fix", "data"] = "diff" if options.diff else "fix" if options.fix else ""
     if options.format == "sarif" and not edits:
         edits = "data"
-    full = options.format == "json" or options.detail == "full"
-    task = Task(chosen, edits, options.unsafe, keep_settings=full)
+    task = Task(chosen, _shower(options), edits, options.unsafe)
     total = Totals()
     outcomes = total.counted(_with_progress(validate_each(paths, task), len(paths)))
     _PRINTERS[options.format](outcomes, total, options)
@@ -52,14 +53,14 @@ class Totals:
         """The outcomes again, each counted as it passes."""
         for outcome in outcomes:
             self.files += 1
-            if outcome.report is None:
+            if outcome.skipped:
                 self.skipped[outcome.skipped] += 1
                 if outcome.skipped == "unreadable" and len(self.unreadable) < _MAX_NAMED:
                     self.unreadable.append((outcome.path, outcome.error))
             else:
-                self.findings.update(finding.severity for finding in outcome.report.findings)
-                self.frameworks[outcome.report.framework] += 1
-                self.suppressed += len(outcome.report.suppressed)
+                self.findings.update(outcome.findings)
+                self.frameworks[outcome.framework] += 1
+                self.suppressed += outcome.suppressed
             yield outcome
 
     def fails(self, fail_on: str) -> bool:
@@ -87,58 +88,84 @@ class Totals:
         return f"{validated} of {self.files} files validated: {counts}{silenced}{skipped}"
 
 
-def _text(outcomes: Iterable[Outcome], total: Totals, options: argparse.Namespace) -> None:
-    """Reports that have something to say; what is the same for all files is left to the summary."""
+# --- how one report is shown; these run in the workers ---------------------------------------------------------------
+
+
+def _shower(options: argparse.Namespace) -> Callable[[Checked], Any]:
+    if options.format == "text":
+        return partial(_text, colour=wants_colour(), detail=options.detail, diff=options.diff)
+    return _SHOWN[options.format]
+
+
+def _text(checked: Checked, *, colour: bool, detail: str, diff: bool) -> str:
+    """A report that has something to say; the batch table and what is not decided are shown with --detail full only."""
     from .render.text import render
 
-    colour = wants_colour()
+    report = checked.report
+    if diff:
+        return checked.diff
+    if not report.findings and not report.unknown_keys and detail != "full":
+        return ""
+    return render(report, colour=colour, detail="full" if detail == "full" else "brief") + "\n"
+
+
+def _json_of(checked: Checked) -> str:
+    data = to_dict(checked.report, "full")
+    data |= {"patch": checked.patch} if checked.patch is not None else {}
+    return json.dumps(data, ensure_ascii=False)
+
+
+def _sarif_of(checked: Checked) -> Any:
+    from .render.sarif import SarifLog
+
+    log = SarifLog(__version__)
+    log.add(checked.report, checked.replacements)
+    return log
+
+
+def _github_of(checked: Checked) -> str:
+    from .render.github import github_text
+
+    return github_text(checked.report)
+
+
+_SHOWN: dict[str, Callable[[Checked], Any]] = {"json": _json_of, "sarif": _sarif_of, "github": _github_of}
+
+
+# --- the whole output ------------------------------------------------------------------------------------------------
+
+
+def _print_text(outcomes: Iterable[Outcome], total: Totals, options: argparse.Namespace) -> None:
     for outcome in outcomes:
         _say_edits(outcome)
-        report = outcome.report
-        if options.diff:
-            sys.stdout.write(outcome.diff)
-        elif report is not None and (report.findings or report.unknown_keys or options.detail == "full"):
-            detail = "full" if options.detail == "full" else "brief"
-            sys.stdout.write(render(report, colour=colour, detail=detail) + "\n")
-    print(total.line(), file=sys.stderr if options.diff else sys.stdout)
+        sys.stdout.write(outcome.shown or "")
+    print(total.line(), file=sys.stderr if options.diff or options.format == "github" else sys.stdout)
 
 
-def _json(outcomes: Iterable[Outcome], total: Totals, options: argparse.Namespace) -> None:
+def _print_json(outcomes: Iterable[Outcome], total: Totals, _: argparse.Namespace) -> None:
     """{"reports": [...], "summary": {...}}, written as the reports come."""
     sys.stdout.write('{"reports": [')
     comma = ""
     for outcome in outcomes:
-        if outcome.report is not None:
-            data = to_dict(outcome.report, "full")
-            data |= {"patch": outcome.patch} if outcome.patch is not None else {}
-            sys.stdout.write(f"{comma}\n{json.dumps(data, ensure_ascii=False)}")
+        if outcome.shown is not None:
+            sys.stdout.write(f"{comma}\n{outcome.shown}")
             comma = ","
     sys.stdout.write(f'\n], "summary": {json.dumps(total.data(), ensure_ascii=False)}}}\n')
 
 
-def _sarif(outcomes: Iterable[Outcome], total: Totals, options: argparse.Namespace) -> None:
+def _print_sarif(outcomes: Iterable[Outcome], total: Totals, _: argparse.Namespace) -> None:
     from .render.sarif import SarifLog
 
-    log = SarifLog()
+    log = SarifLog(__version__)
     for outcome in outcomes:
         _say_edits(outcome)
-        if outcome.report is not None:
-            log.add(outcome.report, outcome.replacements or {})
+        if outcome.shown is not None:
+            log.join(outcome.shown)
     sys.stdout.write(log.text())
     print(total.line(), file=sys.stderr)
 
 
-def _github(outcomes: Iterable[Outcome], total: Totals, options: argparse.Namespace) -> None:
-    from .render.github import github_text
-
-    for outcome in outcomes:
-        _say_edits(outcome)
-        if outcome.report is not None:
-            sys.stdout.write(github_text(outcome.report))
-    print(total.line(), file=sys.stderr)
-
-
-_PRINTERS = {"text": _text, "json": _json, "sarif": _sarif, "github": _github}
+_PRINTERS = {"text": _print_text, "json": _print_json, "sarif": _print_sarif, "github": _print_text}
 
 
 def _say_edits(outcome: Outcome) -> None:

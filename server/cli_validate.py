@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from . import __version__
 from .cli_input import FOCUS, fields, standard_input, versions
 from .configs.values import InputError
 
@@ -160,7 +161,7 @@ def _print_report(report: Any, options: argparse.Namespace, chosen: dict[str, An
     elif options.format == "sarif":
         from .render.sarif import sarif_text
 
-        sys.stdout.write(sarif_text([(report, _fixes(paths, report, chosen))]))
+        sys.stdout.write(sarif_text([(report, _fixes(paths, report, chosen))], __version__))
     elif options.format == "github":
         from .render.github import github_text
 

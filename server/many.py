@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,31 +23,43 @@ SUFFIXES = frozenset(
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "site-packages", "venv"))
 _MAX_CHUNK = 16  # files that a worker takes at once
 _CHUNKS_AHEAD = 3  # chunks handed out per worker; more results than these are never waiting
-_PARALLEL_FROM = 24  # below that starting workers takes longer than the work
+_FIRST = 24  # files before workers are started; starting them takes as long as these
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """How each file is validated: options of `validate_targets`, and what is to be made of its fixes."""
+    """How each file is validated: options of `validate_targets`, what is to be made of its fixes, and how the report
+    is shown. `show` runs in the workers, so that no report has to travel."""
 
     options: Mapping[str, Any]
+    show: Callable[[Checked], Any]
     edits: Literal["", "diff", "fix", "data"] = ""  # data: each fix as replacements, for SARIF
     unsafe: bool = False
-    keep_settings: bool = True  # effective settings are most of a report
+
+
+@dataclass(slots=True)
+class Checked:
+    """The report on one file, and what was asked for of its fixes."""
+
+    report: Report
+    diff: str = ""
+    edit_lines: Sequence[str] = ()
+    patch: Mapping[str, Any] | None = None
+    replacements: Mapping[int, Sequence[Any]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one file. Without a report it was skipped: excluded, no launch or config, or unreadable."""
+    """What became of one file: its counts, and `shown` as the task made it. One that was skipped says why."""
 
     path: str
-    report: Report | None = None
     skipped: Literal["", "excluded", "no launch or config", "unreadable"] = ""
     error: str = ""
-    diff: str = ""
+    framework: str = ""
+    findings: Mapping[str, int] = field(default_factory=dict)  # by severity
+    suppressed: int = 0
+    shown: Any = None
     edit_lines: Sequence[str] = ()
-    patch: Mapping[str, Any] | None = None
-    replacements: Mapping[int, Sequence[Any]] | None = None
 
 
 def find_files(targets: Iterable[Path]) -> list[Path]:
@@ -76,12 +88,19 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def validate_each(paths: Sequence[Path], task: Task, workers: int | None = None) -> Iterator[Outcome]:
-    """Validate each file as a run of its own, in the order given; `workers` processes (default: one per core)."""
-    count = workers or min(_cores(), max(1, len(paths) // _MAX_CHUNK))
-    if count < 2 or (workers is None and len(paths) < _PARALLEL_FROM):
-        for path in paths:
-            yield validate_one(path, task)
-        return
+    """Validate each file as a run of its own, in the order given; `workers` processes (default: one per core).
+
+    The first files are validated here: what they load (knowledge, key tables), forked workers have already.
+    """
+    count = workers or _cores()
+    first = len(paths) if count < 2 or len(paths) < 2 * _FIRST else _FIRST
+    for path in paths[:first]:
+        yield validate_one(path, task)
+    if first < len(paths):
+        yield from _in_parallel(paths[first:], task, count)
+
+
+def _in_parallel(paths: Sequence[Path], task: Task, count: int) -> Iterator[Outcome]:
     size = max(1, min(_MAX_CHUNK, len(paths) // (4 * count)))
     chunks = (paths[start : start + size] for start in range(0, len(paths), size))
     waiting: deque[Future[list[Outcome]]] = deque()
@@ -119,12 +138,19 @@ def validate_one(path: Path, task: Task) -> Outcome:
         return Outcome(str(path), skipped="unreadable", error=str(error))
     if report.framework not in ADAPTERS:
         return Outcome(str(path), skipped="no launch or config")
-    outcome = Outcome(str(path), report)
+    checked = Checked(report)
     if task.edits:
-        _with_edits(outcome, path, task)
-    if outcome.report is not None and not task.keep_settings:
-        outcome.report.settings, outcome.report.assumptions = [], []
-    return outcome
+        _with_edits(checked, path, task)
+    report = checked.report
+    counts = Counter(finding.severity for finding in report.findings)
+    return Outcome(
+        str(path),
+        framework=report.framework,
+        findings=counts,
+        suppressed=len(report.suppressed),
+        shown=task.show(checked),
+        edit_lines=checked.edit_lines,
+    )
 
 
 def _is_excluded(path: Path) -> bool:
@@ -135,20 +161,19 @@ def _is_excluded(path: Path) -> bool:
     return found is not None and load_project_file(found, project).excludes(path.resolve())
 
 
-def _with_edits(outcome: Outcome, path: Path, task: Task) -> None:
-    assert outcome.report is not None
+def _with_edits(checked: Checked, path: Path, task: Task) -> None:
     if task.edits == "data":
         from .edits.replacements import replacements
 
-        outcome.replacements = replacements([path], outcome.report, task.options)
+        checked.replacements = replacements([path], checked.report, task.options)
         return
     from .edits.run import fix_run
     from .render.patch import diff_text, edit_lines, patch_data
 
-    fixed = fix_run([path], task.options, unsafe=task.unsafe, report=outcome.report)
+    fixed = fix_run([path], task.options, unsafe=task.unsafe, report=checked.report)
     if task.edits == "fix":
         fixed.write()
-        outcome.report = fixed.patch.report
-    outcome.diff = diff_text(fixed.old_texts, fixed.patch.texts)
-    outcome.edit_lines = edit_lines(fixed.patch, "edited" if task.edits == "fix" else "would edit")
-    outcome.patch = patch_data(fixed, written=task.edits == "fix")
+        checked.report = fixed.patch.report
+    checked.diff = diff_text(fixed.old_texts, fixed.patch.texts)
+    checked.edit_lines = edit_lines(fixed.patch, "edited" if task.edits == "fix" else "would edit")
+    checked.patch = patch_data(fixed, written=task.edits == "fix")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .. import __version__
 from ..edits.replacements import Replacement
 from ..model import Finding, Report, SettingRef, UnknownKeyRow, clean, place_of
 from ..store.index import index
@@ -25,7 +24,8 @@ Fixes = Mapping[int, Sequence[Replacement]]  # index of a finding -> its fix
 class SarifLog:
     """Collects the results of one run after the other; only what stands in the log is kept of a report."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: str) -> None:
+        self._version = version  # of the program
         self._rules: dict[str, dict[str, Any]] = {}
         self._results: list[dict[str, Any]] = []
 
@@ -37,12 +37,21 @@ class SarifLog:
         self._results += [self._unknown_key(row) for row in report.unknown_keys if row.key not in told]
         self._results += [self._suppressed(row, report) for row in report.suppressed]
 
+    def join(self, other: SarifLog) -> None:
+        """Take the results of another log."""
+        for rule, described in other._rules.items():
+            self._rules.setdefault(rule, described)
+        self._results += other._results
+
     def text(self) -> str:
         """The whole log, ending with a line break."""
+        numbers = {rule: number for number, rule in enumerate(self._rules)}
+        for result in self._results:
+            result["ruleIndex"] = numbers[result["ruleId"]]
         driver = {
             "name": "grpo-guard",
-            "version": __version__,
-            "semanticVersion": __version__,
+            "version": self._version,
+            "semanticVersion": self._version,
             "rules": list(self._rules.values()),
         }
         run = {
@@ -86,7 +95,6 @@ class SarifLog:
             self._rules[rule] = _rule(rule, title)
         result: dict[str, Any] = {
             "ruleId": rule,
-            "ruleIndex": list(self._rules).index(rule),
             "level": _LEVELS[severity],
             "message": {"text": clean(message)},
         }
@@ -100,9 +108,9 @@ class SarifLog:
         return result
 
 
-def sarif_text(reports: Iterable[tuple[Report, Fixes]]) -> str:
-    """SARIF of some reports, each with the fixes of its findings."""
-    log = SarifLog()
+def sarif_text(reports: Iterable[tuple[Report, Fixes]], version: str) -> str:
+    """SARIF of some reports, each with the fixes of its findings. version: of the program."""
+    log = SarifLog(version)
     for report, fixes in reports:
         log.add(report, fixes)
     return log.text()
