@@ -33,6 +33,9 @@ def validate_many(options: argparse.Namespace, chosen: dict[str, Any]) -> int:
     total = Totals()
     outcomes = total.counted(_with_progress(validate_each(paths, task), len(paths)))
     _PRINTERS[options.format](outcomes, total, options)
+    if options.format != "json":
+        for _, error in total.unreadable:
+            print(f"unreadable: {printable(error, 300)}", file=sys.stderr)
     if paths and total.skipped["unreadable"] == len(paths) and not any(target.is_dir() for target in targets):
         raise InputError(total.unreadable[0][1])
     return EXIT_FINDINGS if total.fails(options.fail_on) else EXIT_OK

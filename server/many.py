@@ -133,6 +133,8 @@ def validate_one(path: Path, task: Task) -> Outcome:
     try:
         if _is_excluded(path):
             return Outcome(str(path), skipped="excluded")
+        if path.is_file() and path.stat().st_size == 0:
+            return Outcome(str(path), skipped="no launch or config")
         report = validate_targets([path], **task.options)
     except InputError as error:
         return Outcome(str(path), skipped="unreadable", error=str(error))

@@ -11,7 +11,7 @@ from typing import Any
 from .checks.expr import ExpressionError, fields_of, parse
 from .configs.files import printable, read_text
 from .configs.values import InputError
-from .limits import MAX_CONDITION_CHARS, MAX_OWN_RULES
+from .limits import MAX_CONDITION_CHARS, MAX_DEPTH, MAX_OWN_RULES
 from .store.index import index
 from .store.versions import in_range
 
@@ -81,9 +81,21 @@ def _require_schema(entry: dict[str, Any], file: Path) -> None:
 
 def _compiled(text: str, where: str) -> Any:
     try:
-        return parse(text)
+        node = parse(text)
     except ExpressionError as error:
         raise InputError(f"{where}: {printable(error, 200)}") from None
+    if _depth(node) > MAX_DEPTH:
+        raise InputError(f"{where}: nested deeper than {MAX_DEPTH} levels")
+    return node
+
+
+def _depth(node: Any) -> int:
+    """Levels of a compiled expression, counted without recursion."""
+    depth, level = 0, [node]
+    while level:
+        depth += 1
+        level = [child for parent in level for child in parent[1:] if isinstance(child, list)]
+    return depth
 
 
 def _require_fields(rule: dict[str, Any], file: Path) -> None:

@@ -46,7 +46,7 @@ def _command(level: str, place: dict[str, str], title: str, message: str) -> str
 
 def _data(text: str) -> str:
     """As the runner's toolkit escapes a message: it reads one line, and % starts an escape."""
-    return clean(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return clean(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

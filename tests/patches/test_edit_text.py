@@ -61,7 +61,12 @@ def yaml_texts(draw: Any) -> tuple[str, dict[str, Any]]:
         styles = [json.dumps(value, ensure_ascii=True)]
         if isinstance(value, str) and value.isprintable():
             styles.append("'" + value.replace("'", "''") + "'")
-        if isinstance(value, str) and value.isascii() and value.replace("_", "").isalnum() and plain_scalar(value) == value:
+        if (
+            isinstance(value, str)
+            and value.isascii()
+            and value.replace("_", "").isalnum()
+            and plain_scalar(value) == value
+        ):
             styles.append(value)
         if isinstance(value, bool):
             styles += [str(value), "on" if value else "off"]
@@ -117,7 +122,9 @@ def test_json_keeps_all_but_the_value(drawn: tuple[str, dict[str, Any]], value: 
     assert set(changed_lines(text, edited)) <= {entry.line}
 
 
-ARGUMENTS = st.lists(st.tuples(st.lists(NAMES, min_size=2, max_size=3), PLAIN), min_size=2, max_size=6, unique_by=lambda x: tuple(x[0]))
+ARGUMENTS = st.lists(
+    st.tuples(st.lists(NAMES, min_size=2, max_size=3), PLAIN), min_size=2, max_size=6, unique_by=lambda x: tuple(x[0])
+)
 
 
 def word(value: Any) -> str:
@@ -133,12 +140,34 @@ def scripts(draw: Any) -> tuple[str, list[str], int]:
     head, words = ["#!/bin/bash", "set -x  # n=8"], []
     for number, (key, (_, value)) in enumerate(zip(keys, drawn, strict=True)):
         written = word(value)
-        quoted = [f"{key}={written}"] if style == "string" else [f"{key}={written}", f"{key}='{written}'", f"'{key}={written}'", f'{key}="{written}"']
+        quoted = (
+            [f"{key}={written}"]
+            if style == "string"
+            else [f"{key}={written}", f"{key}='{written}'", f"'{key}={written}'", f'{key}="{written}"']
+        )
         shown = draw(st.sampled_from(quoted))
         if number == target and draw(st.booleans()):
             name = draw(st.sampled_from(["N", "rollout_n"]))
-            head.append(draw(st.sampled_from([f"{name}={written}", f"export {name}='{written}'  # how many", f"{name}=${{{name}:-{written}}}"])))
-            shown = draw(st.sampled_from([f"{key}=${name}", f"{key}=${{{name}}}", f'"{key}=${{{name}}}"' if style != "string" else f"{key}=${name}"]))
+            head.append(
+                draw(
+                    st.sampled_from(
+                        [
+                            f"{name}={written}",
+                            f"export {name}='{written}'  # how many",
+                            f"{name}=${{{name}:-{written}}}",
+                        ]
+                    )
+                )
+            )
+            shown = draw(
+                st.sampled_from(
+                    [
+                        f"{key}=${name}",
+                        f"{key}=${{{name}}}",
+                        f'"{key}=${{{name}}}"' if style != "string" else f"{key}=${name}",
+                    ]
+                )
+            )
         words.append(shown)
     launch = "python3 -m verl.trainer.main_ppo"
     if style == "array":
