@@ -22,6 +22,7 @@ _WITH_DEFAULT = re.compile(rf"\$\{{(\w+):?-({_WORD}+)\}}")
 _ENDS_WORD = re.compile(r"""["']*(?:[\s;|&)]|\\\r?\n|\Z)""")
 _GAP = re.compile(r"(?:[ \t]|\\\r?\n)+")
 _GAP_WITH_LINES = re.compile(r"(?:\s|\\\r?\n)+")
+_ARITHMETIC = re.compile(r"\(\((.{1,2000}?)\)\)", re.DOTALL)  # where a variable is read without a `$`
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.MULTILINE)
 
 
@@ -109,7 +110,8 @@ def _where_written(text: str, argument: _Argument) -> tuple[int, int]:
     written = _with_value(text, assignment.start(), assignment.end(), assignment.end())
     start, end = _inside_quotes(text, written.value_start, written.end)
     value = text[start:end]
-    if (default := _WITH_DEFAULT.fullmatch(value)) is not None and default[1] == name:
+    default = _WITH_DEFAULT.fullmatch(value)
+    if default is not None and (default[1] == name or not _assignments(text, default[1])):
         return start + default.start(2), start + default.end(2)
     if not _LITERAL.fullmatch(value):
         raise NotEditable(f"the variable {name} is not assigned a plain value")
@@ -132,8 +134,10 @@ def _require_single_use(text: str, name: str, assigned: int) -> None:
     if len(assignments) != assigned:
         count = f"{len(assignments)} times" if assignments else "nowhere in this file"
         raise NotEditable(f"the value comes from the variable {name}, which is assigned {count}")
-    own = sum(_WITH_DEFAULT.match(shown, _behind_quote(shown, place.end())) is not None for place in assignments)
+    defaults = (_WITH_DEFAULT.match(shown, _behind_quote(shown, place.end())) for place in assignments)
+    own = sum(default is not None and default[1] == name for default in defaults)
     uses = len(re.findall(rf"\$\{{?[#!]?{name}\b", shown)) - own
+    uses += sum(len(re.findall(rf"(?<![\w${{!#]){name}\b", inside)) for inside in _ARITHMETIC.findall(shown))
     if uses != 1:
         raise NotEditable(f"the value comes from the variable {name}, which is used {uses} times")
 

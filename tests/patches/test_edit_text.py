@@ -212,6 +212,8 @@ def test_shell_keeps_all_but_the_value(drawn: tuple[str, list[str], int], value:
         ("ARGS=(\n --n 8\n --fp16  # half\n)\ntrl grpo ${ARGS[@]}\n", "--n", 4, None),
         ("N=${N:-8}\ntrl grpo --n $N\n", "--n", 4, "N=${N:-4}\ntrl grpo --n $N\n"),
         ("trl grpo --n ${N:-8}\n", "--n", 4, "trl grpo --n ${N:-4}\n"),
+        ("N=${GROUP:-8}\ntrl grpo --n $N\n", "--n", 4, "N=${GROUP:-4}\ntrl grpo --n $N\n"),
+        ("N=${1:-8}\ntrl grpo --n $N\n", "--n", 4, "N=${1:-4}\ntrl grpo --n $N\n"),
     ],
 )
 def test_flags(text: str, key: str, value: Any, edited: str | None) -> None:
@@ -223,9 +225,11 @@ def test_flags(text: str, key: str, value: Any, edited: str | None) -> None:
     ("text", "reason"),
     [
         ("N=8\ntrl grpo --n $N --name run-$N\n", "the variable N, which is used 2 times"),
+        ("N=8\ntrl grpo --n $N --m $((N * 2))\n", "the variable N, which is used 2 times"),
         ("N=8\nN=9\ntrl grpo --n $N\n", "the variable N, which is assigned 2 times"),
         ("trl grpo --n $N\n", "the variable N, which is assigned nowhere in this file"),
         ("trl grpo --n $((4 * 2))\n", "the value is put together from several pieces"),
+        ("M=8\nN=${M:-4}\ntrl grpo --n $N\n", "the variable N is not assigned a plain value"),
         ("M=8\nN=$M\ntrl grpo --n $N\n", "the variable N is not assigned a plain value"),
         ("N=4\ntrl grpo --n ${N}8\n", "the value is an expression"),
         ("trl grpo --n 8 --n 9\n", "--n is written 2 times at line 1"),
