@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .cli_input import FOCUS, fields, standard_input, versions
+from .cli_validate import add_validate
 from .configs.values import InputError
 
-EXIT_OK, EXIT_FINDINGS, EXIT_USAGE = 0, 1, 2
-_FOCUS = ("all", "nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge")
+EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 _VIEWS = ("default", "streams", "fsdp", "cross", "frameworks", "moe", "versions")
-_EPILOG = "exit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage error or unreadable input"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"grpo-guard {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    _add_validate(verbs)
+    add_validate(verbs)
     _add_diagnose(verbs)
     _add_rules(verbs)
     _add_lookups(verbs)
@@ -66,49 +66,6 @@ def _parser() -> argparse.ArgumentParser:
     _add_serve(verbs)
     _add_doctor(verbs)
     return parser
-
-
-def _add_validate(verbs: Any) -> None:
-    verb = verbs.add_parser(
-        "validate",
-        help="check a launch script or config",
-        description=(
-            "Check a launch script or config: verl, rLLM and EasyR1 (shell with Hydra or OmegaConf overrides, YAML), "
-            "TRL (YAML, command lines, GRPOConfig calls), OpenRLHF flags, DeepSpeed JSON, accelerate YAML. Several "
-            "targets are one run. Nothing is executed."
-        ),
-        epilog=_EPILOG,
-        allow_abbrev=False,
-    )
-    verb.add_argument("targets", nargs="*", metavar="TARGET", help="file to read, or - for standard input")
-    verb.add_argument("--config", metavar="TEXT", help="the config as text, in place of a file")
-    verb.add_argument("--framework", default="", metavar="NAME", help="do not detect the framework")
-    verb.add_argument(
-        "--version",
-        action="append",
-        default=[],
-        metavar="PKG=VER",
-        help="installed version, e.g. verl=0.8.0; repeatable",
-    )
-    verb.add_argument(
-        "--requirements",
-        type=Path,
-        metavar="FILE",
-        help="take versions from requirements, a lock file or pip list/freeze",
-    )
-    verb.add_argument("--gpu", default="", metavar="NAME", help="GPU model, e.g. H100")
-    verb.add_argument("--world-size", type=int, metavar="N", help="GPUs of the trainer, where the config does not say")
-    verb.add_argument(
-        "--set", action="append", default=[], metavar="FIELD=VALUE", help="state a canonical field; repeatable"
-    )
-    verb.add_argument("--focus", choices=_FOCUS, default="all", help="only rules of one topic")
-    verb.add_argument("--ruleset", choices=("all", "seed"), default="all", help="seed: also answer the seeds' 36 rules")
-    verb.add_argument("--detail", choices=("brief", "normal", "full"), default="normal", help="how much text to print")
-    verb.add_argument(
-        "--fail-on", choices=("error", "warning", "info", "never"), default="error", help="exit 1 from this level on"
-    )
-    verb.add_argument("--format", choices=("text", "json"), default="text")
-    verb.set_defaults(run=_validate)
 
 
 def _add_diagnose(verbs: Any) -> None:
@@ -132,7 +89,7 @@ def _add_diagnose(verbs: Any) -> None:
         metavar="NAME=VALUE",
         help="installed version or other fact, e.g. verl=0.8.0, gpu=4090; repeatable",
     )
-    verb.add_argument("--focus", choices=_FOCUS, default="all", help="only causes of one topic")
+    verb.add_argument("--focus", choices=FOCUS, default="all", help="only causes of one topic")
     verb.add_argument("--limit", type=_positive, metavar="N", help="most hypotheses")
     verb.add_argument("--html", type=Path, metavar="FILE", help="also write one page with evidence and plots")
     verb.add_argument("--format", choices=("text", "json"), default="text")
@@ -285,36 +242,6 @@ def _add_doctor(verbs: Any) -> None:
     verb.set_defaults(run=_doctor)
 
 
-def _validate(options: argparse.Namespace) -> int:
-    from .model import SEVERITIES
-    from .validate import validate_targets, validate_text
-
-    chosen: dict[str, Any] = {
-        "framework": options.framework,
-        "versions": _versions(options),
-        "gpu": options.gpu,
-        "world_size": options.world_size,
-        "focus": options.focus,
-        "ruleset": options.ruleset,
-        "settings": _fields(options.set),
-    }
-    targets: list[str] = options.targets
-    if bool(targets) == (options.config is not None):
-        raise InputError("name a file to validate, - for standard input, or give --config TEXT (not both)")
-    if options.config is not None:
-        report = validate_text(options.config, **chosen)
-    elif targets == ["-"]:
-        report = validate_text(_standard_input(), **chosen)
-    elif "-" in targets:
-        raise InputError("- (standard input) cannot be combined with files")
-    else:
-        report = validate_targets([Path(target) for target in targets], **chosen)
-    _print_report(report, options)
-    limit = SEVERITIES.index(options.fail_on) if options.fail_on in SEVERITIES else -1
-    failed = any(SEVERITIES.index(finding.severity) <= limit for finding in report.findings)
-    return EXIT_FINDINGS if failed else EXIT_OK
-
-
 def _diagnose(options: argparse.Namespace) -> int:
     from .configs.files import read_text
     from .diagnosis.diagnose import diagnose
@@ -324,7 +251,7 @@ def _diagnose(options: argparse.Namespace) -> int:
     logs = [_piped_log() if name == "-" else Path(name) for name in options.log]
     config = read_text(options.config) if options.config is not None else ""
     answer = diagnose(
-        options.symptoms, logs, config, options.framework, _versions(options), options.focus, options.limit
+        options.symptoms, logs, config, options.framework, versions(options), options.focus, options.limit
     )
     data = to_data(answer)
     if options.html is not None:
@@ -358,60 +285,6 @@ def _piped_log() -> str:
     from .limits import MAX_PIPED_LOG_BYTES
 
     return sys.stdin.buffer.read(MAX_PIPED_LOG_BYTES).decode("utf-8", "replace")
-
-
-def _print_report(report: Any, options: argparse.Namespace) -> None:
-    if options.format == "json":
-        import json
-
-        from .model import to_dict
-
-        print(json.dumps(to_dict(report, "full"), ensure_ascii=False, indent=2))
-        return
-    from .render.text import render
-
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    sys.stdout.write(render(report, colour=colour, detail=options.detail))
-
-
-def _standard_input() -> str:
-    from .configs.files import decode
-    from .limits import MAX_CONFIG_BYTES
-
-    data = sys.stdin.buffer.read(MAX_CONFIG_BYTES + 1)
-    if len(data) > MAX_CONFIG_BYTES:
-        raise InputError(
-            f"standard input is larger than {MAX_CONFIG_BYTES:,} bytes: pass the launch script or config only"
-        )
-    return decode(data)
-
-
-def _versions(options: argparse.Namespace) -> dict[str, str]:
-    """Versions of --requirements, overridden by --version."""
-    found: dict[str, str] = {}
-    if options.requirements is not None:
-        from .configs.files import read_text
-        from .configs.requirements import read_versions
-
-        found.update(read_versions(read_text(options.requirements), str(options.requirements)))
-    for item in options.version:
-        name, equals, value = item.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            raise InputError(f"--version {item}: write it as PKG=VER, e.g. --version verl=0.8.0")
-        found[name.strip().lower()] = value.strip().lstrip("=")
-    return found
-
-
-def _fields(items: Sequence[str]) -> dict[str, Any]:
-    from .configs.parts import scalar
-
-    fields: dict[str, Any] = {}
-    for item in items:
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise InputError(f"--set {item}: write it as FIELD=VALUE, e.g. --set group_size=8")
-        fields[name.strip()] = None if value == "null" else scalar(value.strip())
-    return fields
 
 
 def _rules(options: argparse.Namespace) -> int:
@@ -511,12 +384,12 @@ def _memory(options: argparse.Namespace) -> int:
         raise InputError("- (standard input) cannot be combined with files")
     piped = targets == ["-"]
     data = estimate(
-        config=_standard_input() if piped else "",
+        config=standard_input() if piped else "",
         paths=[] if piped else [Path(target) for target in targets],
         model=_model(options.model),
         gpu=options.gpu,
         framework=options.framework,
-        settings=_fields(options.set),
+        settings=fields(options.set),
     )
     if options.html is not None:
         from .render.memory_html import page
@@ -597,4 +470,4 @@ def _doctor(options: argparse.Namespace) -> int:
         print(json.dumps(plain(data), ensure_ascii=False, indent=2))
     else:
         print(clean(doctor_text(data)))
-    return EXIT_OK if data["ok"] else EXIT_FINDINGS
+    return EXIT_OK if data["ok"] else EXIT_FAILED

@@ -7,6 +7,12 @@ MAX_DEPTH = 60  # nesting of YAML, JSON, Hydra lists and shell constructs
 MAX_NODES = 200_000  # YAML/JSON nodes after alias expansion
 MAX_INCLUDES = 40  # files that one config may pull in (source, defaults)
 
+# Project file and folders
+MAX_IGNORED_RULES = 200  # entries of `ignore`
+MAX_OWN_RULES = 500  # files in a folder of own rules
+MAX_CONDITION_CHARS = 2_000  # condition of an own rule
+MAX_RUN_FILES = 100_000  # files looked at below the folders that are validated
+
 # Static shell interpreter
 MAX_SHELL_STEPS = 200_000  # evaluated commands and words of one script
 MAX_SHELL_LOOP = 1_000  # iterations of one loop

@@ -29,10 +29,19 @@ class SettingRef:
 
 @dataclass(slots=True)
 class Edit:
-    """Set `key` to `value` in the user's file."""
+    """Set `key` to `value` in the user's file; `action` says when it is something else.
+
+    file, line, old: where the user wrote the key and what it is there; without a file it is not written yet.
+    new_key: for "rename".
+    """
 
     key: str
-    value: Any
+    value: Any = None
+    file: str = ""
+    line: int = 0
+    old: Any = None
+    action: str = "set"  # set | rename | remove
+    new_key: str = ""
 
 
 @dataclass(slots=True)
@@ -68,6 +77,7 @@ class UnknownKeyRow:
     line: int
     did_you_mean: list[str]
     note: str
+    fix: Fix | None = None  # where one new name is certain
 
 
 @dataclass(slots=True)
@@ -112,6 +122,14 @@ class Report:
     def worst(self) -> str:
         """The highest severity among the findings, or ""."""
         return next((level for level in SEVERITIES if any(f.severity == level for f in self.findings)), "")
+
+
+def place_of(setting: SettingRef | None, report: Report) -> SettingRef:
+    """Where a finding is shown: at its setting, else at the first file of the run (line 0), since it is about that."""
+    if setting is not None and setting.file:
+        return setting
+    file = report.sources[0]["path"] if report.sources else ""
+    return SettingRef("", setting.key if setting is not None else "", None, "default", file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +191,8 @@ def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> d
     if detail != "full":
         del data["settings"], data["assumptions"]
         data["findings"] = [_filled(row) for row in data["findings"]]
+        data["unknown_keys"] = [_filled_unknown(row) for row in data["unknown_keys"]]
+        data["suppressed"] = [_without(row, "finding") for row in data["suppressed"]]
     if detail == "brief":
         data["findings"] = [_brief_finding(row) for row in data["findings"]]
         data["undecided"] = [_without(row, "note") for row in data["undecided"]]
@@ -200,16 +220,27 @@ def _without(row: dict[str, Any], *names: str) -> dict[str, Any]:
 def _filled(row: dict[str, Any]) -> dict[str, Any]:
     """The row without what is empty; a setting's value stays even when it is null."""
     filled = {name: _filled(value) if isinstance(value, dict) else value for name, value in row.items()}
+    edits: list[dict[str, Any]] = row.get("edits") or []
+    filled |= {"edits": [_edit(edit) for edit in edits]} if edits else {}
     return {name: value for name, value in filled.items() if name == "value" or value not in (None, [], "", {})}
 
 
 def _brief_finding(row: dict[str, Any]) -> dict[str, Any]:
     row = _without(row, "title", "references", "pattern")
-    if row.get("setting"):
-        row["setting"] = _without(row["setting"], "field", *(() if row["setting"].get("line") else ("line",)))
-    if row.get("fix"):
-        row["fix"] = _without(row["fix"], "edits", "safety")
-    return row if row.get("confidence") != "high" else _without(row, "confidence")
+    if row.get("setting") and not row["setting"].get("line"):
+        row["setting"] = _without(row["setting"], "line")
+    return row
+
+
+def _filled_unknown(row: dict[str, Any]) -> dict[str, Any]:
+    return {**_without(row, "fix"), **({"fix": _filled(row["fix"])} if row["fix"] else {})}
+
+
+def _edit(row: dict[str, Any]) -> dict[str, Any]:
+    """An edit with what it needs: `old` is a value like any other where the key is written somewhere."""
+    needless = {"action"} if row["action"] == "set" else {"value", "old"}
+    needless |= set() if row["file"] else {"file", "line", "old"}
+    return _without(row, *needless, *(() if row["new_key"] else ("new_key",)))
 
 
 def _brief_seed_row(row: dict[str, Any]) -> dict[str, Any]:

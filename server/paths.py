@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+PROJECT_FILE = ".grpo-guard.yaml"  # what a project states for all its runs; server/project_file.py reads it
+
 
 def data_dir(name: str) -> Path:
     """The folder "knowledge" or "skills". Raises FileNotFoundError when the installation is incomplete."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .checks.engine import Verdict, check_run, known_versions, needs_of, setting_ref
 from .checks.expr import Unknown
@@ -18,8 +18,12 @@ from .configs.run_config import RunConfig, UnknownKey
 from .configs.values import InputError, Lint
 from .deadline import passed
 from .limits import MAX_INCLUDES
-from .model import SEVERITIES, Finding, Fix, Report, SettingRef, Undecided, UnknownKeyRow
+from .model import SEVERITIES, Edit, Finding, Fix, Report, SettingRef, Undecided, UnknownKeyRow
+from .paths import PROJECT_FILE
 from .store.index import index
+
+if TYPE_CHECKING:
+    from .project_file import ProjectFile
 
 
 def validate_text(
@@ -49,18 +53,23 @@ def validate_targets(
     focus: str = "all",
     ruleset: str = "all",
     settings: Mapping[str, Any] | None = None,
+    texts: Mapping[Path, str] | None = None,
 ) -> Report:
     """Validate one run described by one or several files.
 
     root: nothing outside it is read when a file names another one; within it, the project folder of the first file
-    bounds it further. Raises InputError when a file cannot be read.
+    bounds it further. texts: what files (by resolved path) are taken to hold, in place of what they hold.
+    Raises InputError when a file cannot be read.
     """
-    options = _options(versions, gpu, world_size, settings)
     places = {str(path): path.resolve() for path in paths}
     project = project_folder(paths[0])
     if root is not None and not project.is_relative_to(root.resolve()):
         project = root.resolve()
-    follower = Follower(project, places, MAX_INCLUDES)
+    own = _project_file(paths[0], project)
+    if own is not None:
+        versions, gpu, world_size = {**own.versions, **_names(versions)}, gpu or own.gpu, world_size or own.world_size
+    options = _options(versions, gpu, world_size, settings)
+    follower = Follower(project, places, MAX_INCLUDES, texts)
     options.root, options.load = project, follower.load
     reading = Reading()
     for package, version in checkout_versions(project).items():
@@ -71,8 +80,26 @@ def validate_targets(
         if place and passed(_READING_SHARE):
             reading.notes.append(f"the time was over: {len(paths) - place} of {len(paths)} files were not read")
             break
-        reading.add(read_path(path, project))
-    return _report(reading, options, framework, focus, ruleset)
+        reading.add(read_path(path, project, texts=texts))
+    return _report(reading, options, framework, focus, ruleset, own)
+
+
+def _project_file(target: Path, project: Path) -> ProjectFile | None:
+    """What the project states in `.grpo-guard.yaml`, beside the target or above it inside the project folder."""
+    folder = target.resolve().parent
+    for place in (folder, *folder.parents):
+        if (place / PROJECT_FILE).exists():
+            from .project_file import find_project_file, load_project_file
+
+            found = find_project_file(target, project)
+            return load_project_file(found, project) if found is not None else None
+        if place == project:
+            break
+    return None
+
+
+def _names(versions: Mapping[str, str] | None) -> dict[str, str]:
+    return {name.lower().replace("_", "-"): value for name, value in (versions or {}).items()}
 
 
 def _options(
@@ -80,7 +107,7 @@ def _options(
 ) -> Options:
     from .store.versions import is_version
 
-    given = {name.lower().replace("_", "-"): value for name, value in (versions or {}).items()}
+    given = _names(versions)
     for name, value in given.items():
         if not is_version(value):
             raise InputError(f"{name}={value}: not a version; write it like {name}=0.8.0")
@@ -93,16 +120,18 @@ def _options(
     return Options(given, world_size, gpu, dict(settings or {}))
 
 
-def _report(reading: Reading, options: Options, framework: str, focus: str, ruleset: str) -> Report:
+def _report(
+    reading: Reading, options: Options, framework: str, focus: str, ruleset: str, own: ProjectFile | None = None
+) -> Report:
     runs = build_runs(reading, options, framework.lower())
     primary = runs[0]
     report = Report(primary.framework, versions=dict(primary.versions), notes=list(reading.notes))
     report.sources = _sources(runs)
-    verdicts = _verdicts(runs, focus, report)
+    verdicts = _verdicts(runs, focus, report, own.rules if own is not None else ())
     findings = [finding for run, answers in zip(runs, verdicts, strict=False) for finding in _findings(run, answers)]
-    _suppress(report, _ordered(_distinct(findings)), reading)
+    _suppress(report, _ordered(_distinct(findings)), reading, own)
     report.unknown_keys = [
-        UnknownKeyRow(row.key, row.file, row.line, list(row.did_you_mean), row.note)
+        UnknownKeyRow(row.key, row.file, row.line, list(row.did_you_mean), row.note, _renaming(row))
         for run in runs
         for row in run.unknown_keys
     ]
@@ -126,11 +155,13 @@ def _report(reading: Reading, options: Options, framework: str, focus: str, rule
 _READING_SHARE = 0.7  # of a request's time; the rest is for the rules
 
 
-def _verdicts(runs: Sequence[RunConfig], focus: str, report: Report) -> list[list[Verdict]]:
+def _verdicts(
+    runs: Sequence[RunConfig], focus: str, report: Report, own: Sequence[dict[str, Any]]
+) -> list[list[Verdict]]:
     """The answers of all rules on each run, or on those that the request's time is enough for."""
     found: list[list[Verdict]] = []
     for run in runs:
-        found.append(check_run(run, focus))
+        found.append(check_run(run, focus, own))
         if passed():
             report.notes.append(
                 f"the time was over: {len(found)} of {len(runs)} launches were checked, the last one perhaps not "
@@ -140,18 +171,29 @@ def _verdicts(runs: Sequence[RunConfig], focus: str, report: Report) -> list[lis
     return found
 
 
-def _suppress(report: Report, findings: Iterable[Finding], reading: Reading) -> None:
-    """Keep the findings that no comment in the user's files silences; count the others."""
+def _suppress(report: Report, findings: Iterable[Finding], reading: Reading, own: ProjectFile | None) -> None:
+    """Keep the findings that neither a comment in the user's files nor the project file silences; count the others."""
     comments = suppressions(reading.texts)
     for finding in findings:
         by = next((comment for comment in comments if comment.covers(finding)), None)
-        if by is None:
-            report.findings.append(finding)
+        if by is not None:
+            report.suppressed.append(_suppressed(finding, by.file, by.line, by.reason))
+        elif own is not None and (entry := own.ignored(finding.rule)) is not None:
+            report.suppressed.append(_suppressed(finding, own.shown, 0, entry.reason) | {"until": str(entry.until)})
         else:
-            report.suppressed.append({"rule": finding.rule, "file": by.file, "line": by.line, "reason": by.reason})
+            report.findings.append(finding)
+    report.notes += own.notes() if own is not None else []
     for comment in comments:
         if not comment.reason:
             report.notes.append(f"{comment.file}:{comment.line}: an ignore comment needs a reason; it silenced nothing")
+
+
+def _suppressed(finding: Finding, file: str, line: int, reason: str) -> dict[str, Any]:
+    """A silenced finding: where and why it is silenced (line 0: in the project file), and what it says."""
+    place = finding.setting
+    what = {"severity": finding.severity, "title": finding.title, "message": finding.message}
+    where = {"file": place.file, "line": place.line, "key": place.key} if place is not None else {}
+    return {"rule": finding.rule, "file": file, "line": line, "reason": reason, "finding": {**what, **where}}
 
 
 def _sources(runs: Sequence[RunConfig]) -> list[dict[str, Any]]:
@@ -195,10 +237,22 @@ def lint_finding(lint: Lint) -> Finding:
 def unknown_key_finding(row: UnknownKey, run: RunConfig) -> Finding:
     """A key on which the framework stops at start-up."""
     near = f" Did you mean {' or '.join(row.did_you_mean)}?" if row.did_you_mean else ""
+    renaming = _renaming(row)
     place = SettingRef("", row.key, None, "explicit", row.file, row.line)
     message = f"{run.framework} stops at start-up: it does not know {row.key} ({row.note}).{near}"
     fix = Fix(f"Rename it to {row.did_you_mean[0]}, or remove it.") if row.did_you_mean else Fix("Remove it.")
+    if renaming is not None:
+        fix.edits, fix.safety = renaming.edits, renaming.safety
     return Finding("unknown-key", "error", "high", index()["lints"]["unknown-key"], message, setting=place, fix=fix)
+
+
+def _renaming(row: UnknownKey) -> Fix | None:
+    """The edit where the new name is certain. It is safe where the framework stops at the old name; where it ignores
+    it, the setting takes effect from then on."""
+    if not row.new_name:
+        return None
+    edit = Edit(row.key, file=row.file, line=row.line, action="rename", new_key=row.new_name)
+    return Fix(f"Rename it to {row.new_name}.", [edit], "safe" if row.fatal else "unsafe")
 
 
 def _distinct(findings: Iterable[Finding]) -> list[Finding]:

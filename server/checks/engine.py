@@ -11,12 +11,12 @@ warning where the newest release known to the rule is still affected, else an in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from ..configs.run_config import RunConfig, Setting
+from ..configs.run_config import EXPLICIT, RunConfig, Setting
 from ..configs.values import Unresolved
 from ..deadline import passed
 from ..model import SEVERITIES, Edit, Finding, Fix, SettingRef
@@ -66,12 +66,13 @@ class RunScope:
         return setting is not None and setting.known
 
 
-def check_run(run: RunConfig, focus: str = "all") -> list[Verdict]:
+def check_run(run: RunConfig, focus: str = "all", own: Sequence[Rule] = ()) -> list[Verdict]:
     """Answer of every rule, and of every bug whose trigger a config shows. focus: only those that carry this tag.
+    own: compiled rules of the project.
 
     Stops where the request's time is over; the caller says so.
     """
-    rules = [*index()["rules"], *index()["bug_rules"]]
+    rules = [*index()["rules"], *index()["bug_rules"], *own]
     verdicts = []
     for rule in rules:
         if passed():
@@ -251,14 +252,24 @@ def _reference(name: str, setting: Setting) -> SettingRef:
 def _fix(rule: Rule, hit: Hit, run: RunConfig) -> Fix | None:
     described = rule.get("fix") or {}
     text = hit.fix or described.get("text", "")
-    edits = hit.edits or described.get("edits", {})
+    wanted = hit.edits or described.get("edits", {})
+    edits = [_edit(run, name, value) for name, value in wanted.items()]
+    edits += [_edit(run, name, action="remove") for name in described.get("remove", ()) if _is_written(run, name)]
     if not text and not edits:
         return None
-    return Fix(
-        fill_text(text, run),
-        [Edit(run.key_of(name), value) for name, value in edits.items()],
-        described.get("safety", "unsafe"),
-    )
+    return Fix(fill_text(text, run), edits, described.get("safety", "unsafe"))
+
+
+def _edit(run: RunConfig, name: str, value: Any = None, action: str = "set") -> Edit:
+    if not _is_written(run, name):
+        return Edit(run.key_of(name), value, action=action)
+    setting = run.settings[name]
+    return Edit(setting.key, value, setting.file, setting.line, setting.value, action)
+
+
+def _is_written(run: RunConfig, name: str) -> bool:
+    setting = run.settings.get(name)
+    return setting is not None and setting.origin == EXPLICIT and bool(setting.file)
 
 
 _PLACEHOLDER = re.compile(r"\{(env\.)?(\w+)(\.key)?\}")

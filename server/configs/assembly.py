@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -103,9 +104,12 @@ def checkout_versions(root: Path) -> dict[str, str]:
 class Follower:
     """Reads files that the input names (a DeepSpeed JSON, an accelerate YAML), only inside `root`, each once a run."""
 
-    def __init__(self, root: Path | None, places: dict[str, Path], cap: int) -> None:
+    def __init__(
+        self, root: Path | None, places: dict[str, Path], cap: int, texts: Mapping[Path, str] | None = None
+    ) -> None:
         self._root = root.resolve() if root is not None else None
         self._places = places  # shown name -> real path of the files given by the user
+        self._texts = texts
         self._left = cap
         self.followed: list[str] = []
 
@@ -116,7 +120,7 @@ class Follower:
             return []
         self._left -= 1
         try:
-            reading = read_path(target, self._root, self._shown(target))
+            reading = read_path(target, self._root, self._shown(target), self._texts)
         except InputError:
             return []
         self.followed.append(self._shown(target))

@@ -31,7 +31,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b")
 
 # Longest mark first: the UTF-32 little-endian mark starts with the UTF-16 one.
-_MARKS = (
+MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -88,7 +88,7 @@ def decode(data: bytes) -> str:
 
 def decode_noted(data: bytes) -> tuple[str, str]:
     """As `decode`, with a note for the report when the encoding had to be guessed (else an empty string)."""
-    for mark, encoding in _MARKS:
+    for mark, encoding in MARKS:
         if data.startswith(mark):
             try:
                 return data[len(mark) :].decode(encoding), ""
@@ -112,14 +112,15 @@ def read_text(path: Path) -> str:
 
 def read_text_noted(path: Path) -> tuple[str, str]:
     """As `read_text`, with the note of `decode_noted`."""
-    data = _read_bytes(path)
+    data = read_bytes(path)
     try:
         return decode_noted(data)
     except InputError as error:
         raise InputError(f"{printable(path)}: {error}") from None
 
 
-def _read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """The bytes of one regular file. Raises InputError."""
     try:
         # Looked at before it is opened, because opening some devices has effects; and again afterwards, because
         # the name may point elsewhere by then.

@@ -37,7 +37,7 @@ def read_json(text: str, path: str) -> Document:
     `Unresolved`. Raises InputError for what is not JSON at all, with the line, and for anything over the caps.
     """
     document = Document(path, "json")
-    root = _Scanner(checked(text, path, long_lines=True), document).read()
+    root = Scanner(checked(text, path, long_lines=True), document).read()
     document.data = plain(root)
     document.entries = list(leaves(root, document.data, path))
     return document
@@ -45,10 +45,10 @@ def read_json(text: str, path: str) -> Document:
 
 def read_nodes(text: str, path: str) -> Node:
     """The JSON value with the line of every value in it (notebooks need the lines of list items)."""
-    return _Scanner(checked(text, path, long_lines=True), Document(path, "json")).read()
+    return Scanner(checked(text, path, long_lines=True), Document(path, "json")).read()
 
 
-class _Scanner:
+class Scanner:
     """One pass over the text with an explicit stack: no recursion, linear time."""
 
     def __init__(self, text: str, document: Document) -> None:

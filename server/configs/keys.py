@@ -47,6 +47,7 @@ class UnknownKey(NamedTuple):
     key: str
     did_you_mean: tuple[str, ...]
     note: str
+    new_name: str = ""  # the one name that the key has at this version, by the curated list
 
 
 class KeyTable:
@@ -259,13 +260,15 @@ class KeyTable:
         since, targets = self._followed(top, key)
         if targets:
             verb = "replaced by" if since.get("kind") == "replaced" else "renamed to"
-            return UnknownKey(key, targets, f"{verb} {' and '.join(targets)} in {self.package} {since['version']}")
+            note = f"{verb} {' and '.join(targets)} in {self.package} {since['version']}"
+            certain = len(targets) == 1 and verb == "renamed to"
+            return UnknownKey(key, targets, note, targets[0] if certain else "")
         for entry in self._data.renames:
             for new in entry["new"]:
                 source = moved(key, new, entry["old"])
                 if source and parse(entry["version"]) > self._parsed and top.known(source):
                     note = f"added in {self.package} {entry['version']}; up to then the name is {source}"
-                    return UnknownKey(key, (source,), note)
+                    return UnknownKey(key, (source,), note, "" if entry.get("kind") == "replaced" else source)
         return None
 
     def _followed(self, top: KeyTable, key: str, hops: int = 5) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -277,8 +280,8 @@ class KeyTable:
                 return entry, known
             for name in names if hops else ():
                 later, known = self._followed(top, name, hops - 1)
-                if known:
-                    return later, known
+                if known:  # one that was replaced on the way has another meaning by now
+                    return {**later, **({"kind": entry["kind"]} if "kind" in entry else {})}, known
         return {}, ()
 
     def _history_note(self, key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,15 +57,17 @@ _ARGUMENT_LINE = re.compile(r"^\s*(?:(?:\+\+|\+|~)?[A-Za-z_][\w@/-]*(?:\.[\w@/-]
 _FENCE = re.compile(r"^\s*```[^\n]*\n(.*?)^\s*```", re.MULTILINE | re.DOTALL)
 
 
-def read_path(path: Path, root: Path | None = None, name: str = "") -> Reading:
+def read_path(path: Path, root: Path | None = None, name: str = "", texts: Mapping[Path, str] | None = None) -> Reading:
     """Read one file. `root`: folder inside which a script's `source` is followed. `name`: how messages call the file.
+    `texts`: what files (by resolved path) are taken to hold.
 
     Raises InputError when it cannot be read at all.
     """
     from .files import read_text_noted
 
     name = name or str(path)
-    text, note = read_text_noted(path)
+    given = texts.get(path.resolve()) if texts else None
+    text, note = read_text_noted(path) if given is None else (given, "")
     reading = read_text_as(text, name, _SUFFIXES.get(path.suffix.lower(), ""), root)
     reading.notes += [f"{name}: {note}"] if note else []
     if root is not None:

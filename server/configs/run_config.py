@@ -42,6 +42,7 @@ class UnknownKey:
     did_you_mean: list[str] = field(default_factory=list)
     note: str = ""
     fatal: bool = False  # the framework stops on it at start-up
+    new_name: str = ""  # what the key is called at this version, where that is certain
 
 
 @dataclass(slots=True)

@@ -172,7 +172,7 @@ class _Composer:
         import yaml
 
         self._lint_tab()
-        next_event = _parser(self.text)
+        next_event = event_source(self.text)
         while True:
             event = next_event()
             kind = type(event)
@@ -457,7 +457,7 @@ def _yaml11_float(number: str) -> str:
     return mantissa + exponent + power
 
 
-def _parser(text: str) -> Callable[[], Any]:
+def event_source(text: str) -> Callable[[], Any]:
     """A function that returns the next parse event of the text (None at the end)."""
     try:
         from yaml._yaml import CParser

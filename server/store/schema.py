@@ -1,12 +1,12 @@
-"""What an entry of knowledge/ must look like, as pydantic models. Used when the index is built and by the tests;
-the program itself loads the compiled index and never imports this module."""
+"""What an entry of knowledge/ must look like, as pydantic models. Used when the index is built, by the tests, and where
+a project has rules of its own; otherwise the program loads the compiled index and never imports this module."""
 
 from __future__ import annotations
 
 import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, HttpUrl, ValidationError, model_validator
 
 from ..checks.expr import ExpressionError, parse
 from .versions import is_version
@@ -72,7 +72,8 @@ class Entry(Strict):
 
 class RuleFix(Strict):
     text: Text | None = None  # a code check words its fix itself
-    edits: dict[str, Any] = {}
+    edits: dict[str, Any] = {}  # canonical field: the value to set
+    remove: list[str] = []  # canonical fields whose keys are taken out where they are written
     safety: Literal["safe", "unsafe"] = "unsafe"
 
 
@@ -103,6 +104,19 @@ class Rule(Entry):
         if self.verdict in ("refuted", "unverifiable"):
             raise ValueError(f"a {self.verdict} claim raises no finding, so it is no rule")
         return self
+
+
+def fault_of_rule(entry: Any) -> str:
+    """The first thing that keeps an entry from being a rule, in a line; "" when it is one."""
+    try:
+        Rule.model_validate(entry)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        return f"{place}: {first['msg']}" if place else first["msg"]
+    except (RecursionError, MemoryError):
+        return "a condition is nested too deeply"
+    return ""
 
 
 class Event(Strict):

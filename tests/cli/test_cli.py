@@ -92,7 +92,12 @@ class TestOutput:
             "field": "group_size", "key": "actor_rollout_ref.rollout.n", "value": 1, "origin": "explicit",
             "file": str(script), "line": 1, "version": "",
         }  # fmt: skip
-        assert finding["fix"]["edits"] == [{"key": "actor_rollout_ref.rollout.n", "value": 8}]
+        assert finding["fix"]["edits"] == [
+            {
+                "key": "actor_rollout_ref.rollout.n", "value": 8, "file": str(script), "line": 1, "old": 1,
+                "action": "set", "new_key": "",
+            }
+        ]  # fmt: skip
         assert finding["seed"] == ["D07", "N07"]
 
     def test_standard_input_and_config_text_answer_alike(self) -> None:

@@ -61,7 +61,21 @@ def test_versions_are_those_read_in_order():
 def test_unknown_verl_key(version, key, similar, note):
     table = load("verl", ["ppo_trainer"], version)
     assert not table.known(key)
-    assert table.explain_unknown(key) == (key, similar, note)
+    assert table.explain_unknown(key)[:3] == (key, similar, note)
+
+
+@pytest.mark.parametrize(
+    ("version", "key", "new_name"),
+    [
+        ("0.8.0", "critic.model.fsdp_config.param_offload", "critic.fsdp.param_offload"),
+        ("0.7.1", "critic.fsdp.param_offload", "critic.model.fsdp_config.param_offload"),
+        ("0.9.1", "actor_rollout_ref.rollout.skip_rollout", "skip.rollout.enable"),
+        ("0.9.1", "reward_model.max_length", ""),  # removed
+        ("0.9.1", "rollout.n", ""),  # only looks like others
+    ],
+)
+def test_a_new_name_is_certain_when_the_curated_list_has_one(version, key, new_name):
+    assert load("verl", ["ppo_trainer"], version).explain_unknown(key).new_name == new_name
 
 
 def test_a_typing_error_is_answered_with_the_right_key_first():

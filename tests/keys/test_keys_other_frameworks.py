@@ -115,9 +115,16 @@ def test_openrlhf_choices_by_version():
 
 def test_openrlhf_flat_names_lead_to_dotted_ones_and_back():
     note = "renamed to actor.max_norm and critic.max_norm in openrlhf 0.10.2"
-    assert openrlhf("0.11.2").explain_unknown("max_norm") == ("max_norm", ("actor.max_norm", "critic.max_norm"), note)
+    found = openrlhf("0.11.2").explain_unknown("max_norm")
+    assert found == ("max_norm", ("actor.max_norm", "critic.max_norm"), note, "")  # two names: neither is certain
     back = openrlhf("0.9.10").explain_unknown("ds.zero_stage")
     assert back.note == "added in openrlhf 0.10.2; up to then the name is zero_stage"
+
+
+def test_a_flag_whose_values_changed_on_the_way_has_no_certain_new_name():
+    found = openrlhf("0.11.2").explain_unknown("bf16")  # a switch; what took its place names a dtype
+    assert found.note.startswith("replaced by ")
+    assert found.new_name == ""
 
 
 def test_argparse_takes_unique_beginnings():

@@ -197,5 +197,5 @@ def test_a_tab_that_only_libyaml_accepts():
 @pytest.mark.parametrize("text", [VERL, "a: &x {b: 1}\nc: {<<: *x}\n", "a: 1\na: 2\n", "- 1\n", "a: !x 1\n", ""])
 def test_the_pure_python_parser_gives_the_same(text, monkeypatch):
     expected = read_yaml(text, "x")
-    monkeypatch.setattr(yaml_text, "_parser", yaml_text._python_parser)
+    monkeypatch.setattr(yaml_text, "event_source", yaml_text._python_parser)
     assert read_yaml(text, "x") == expected

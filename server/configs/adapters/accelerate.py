@@ -372,8 +372,10 @@ def judge_keys(run: RunConfig, launch: Launch, table: KeyTable) -> None:
         if any(row.key == name and row.file == entry.file for row in run.unknown_keys):
             continue
         reason = table.explain_unknown(name)
-        row = UnknownKey(name, entry.file, entry.line, list(reason.did_you_mean), reason.note, fatal=table.exact)
-        run.unknown_keys.append(row)
+        near = list(reason.did_you_mean)
+        run.unknown_keys.append(
+            UnknownKey(name, entry.file, entry.line, near, reason.note, table.exact, reason.new_name)
+        )
 
 
 def batch(run: RunConfig) -> dict[str, Any]:

@@ -230,7 +230,8 @@ def judge_keys(run: RunConfig, config: Part, table: KeyTable) -> None:
         reason, refused = table.explain_unknown(key), table.rejects_unknown(key)
         note = reason.note if refused else f"{reason.note}; DeepSpeed ignores it silently"
         near = list(reason.did_you_mean)
-        run.unknown_keys.append(UnknownKey(key, entry.file, entry.line, near, note, refused and table.exact))
+        fatal = refused and table.exact
+        run.unknown_keys.append(UnknownKey(key, entry.file, entry.line, near, note, fatal, reason.new_name))
 
 
 def _unknown_part(key: str, table: KeyTable) -> str:

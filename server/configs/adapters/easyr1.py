@@ -94,7 +94,9 @@ def _judge_keys(run: RunConfig, entries: list[Entry], table: KeyTable, stated: s
         if exact or table.lifecycle(entry.key) is None:
             reason = table.explain_unknown(entry.key)
             meant = list(reason.did_you_mean)
-            run.unknown_keys.append(UnknownKey(entry.key, entry.file, entry.line, meant, reason.note, exact))
+            run.unknown_keys.append(
+                UnknownKey(entry.key, entry.file, entry.line, meant, reason.note, exact, reason.new_name)
+            )
 
 
 def _derive(run: RunConfig) -> None:

@@ -150,7 +150,8 @@ def _judge_flags(run: RunConfig, launch: Part, table: KeyTable, stated: str | No
         if exact or mixed or table.lifecycle(name) is None:
             meant = [f"--{similar}" for similar in reason.did_you_mean]
             fatal = exact or mixed
-            run.unknown_keys.append(UnknownKey(entry.key, entry.file, entry.line, meant, reason.note, fatal))
+            new_name = f"--{reason.new_name}" if reason.new_name else ""
+            run.unknown_keys.append(UnknownKey(entry.key, entry.file, entry.line, meant, reason.note, fatal, new_name))
     for word in launch.positional:
         if word.known and word.text:
             run.lints.append(_refused(f"{word.text!r} belongs to no flag", word.file, word.line))

@@ -312,4 +312,6 @@ def _judge_own_keys(run: RunConfig, entries: Iterable[Entry], table: KeyTable, b
         if certain or table.lifecycle(entry.key) is None:
             reason = table.explain_unknown(entry.key)
             meant = list(reason.did_you_mean)
-            run.unknown_keys.append(UnknownKey(entry.key, entry.file, entry.line, meant, reason.note, certain))
+            run.unknown_keys.append(
+                UnknownKey(entry.key, entry.file, entry.line, meant, reason.note, certain, reason.new_name)
+            )

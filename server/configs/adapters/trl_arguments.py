@@ -301,7 +301,9 @@ def _unknown(name: str, setting: Setting, reader: str, table: KeyTable, options:
     fatal = exact and reader in ("trl", "python") and "." not in name
     if reader == "trl" and in_range(options.versions.get("trl", table.version), ">=0.22.0,<0.29.0"):
         fatal, note = False, f"{note}; this TRL version ignores it silently"
-    return UnknownKey(setting.key, setting.file, setting.line, list(reason.did_you_mean), note, fatal)
+    dashes = "--" if setting.key.startswith("--") and reason.new_name else ""
+    new_name = f"{dashes}{reason.new_name}"
+    return UnknownKey(setting.key, setting.file, setting.line, list(reason.did_you_mean), note, fatal, new_name)
 
 
 def _near_miss(name: str, candidates: Iterable[str]) -> bool:

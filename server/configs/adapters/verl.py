@@ -183,10 +183,11 @@ def _judge_keys(
             run.lints.append(_plus_over_existing(entry, table))
         elif entry.op == "" and not _takes(table, key, added) and (exact or table.lifecycle(key) is None):
             reason = table.explain_unknown(key)
-            near, note = list(reason.did_you_mean), reason.note
+            near, note, new_name = list(reason.did_you_mean), reason.note, reason.new_name
             if table.is_open(key):
                 near, note = [f"+{key}"], "not in the config, only accepted with a leading +"
-            run.unknown_keys.append(UnknownKey(key, entry.file, entry.line, near, note, fatal=exact))
+                new_name = near[0]
+            run.unknown_keys.append(UnknownKey(key, entry.file, entry.line, near, note, exact, new_name))
     if any(not row.fatal for row in run.unknown_keys):
         run.partial = run.partial or "the launch sets keys that no verl release knows"
 
