@@ -13,6 +13,7 @@ type unknown.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -55,6 +56,7 @@ class Scope(Protocol):
 def parse(text: str) -> Node:
     """Parse a condition. Raises ExpressionError for anything outside the language."""
     import ast
+import operator
 
     try:
         tree = ast.parse(text.strip(), mode="eval")
@@ -170,6 +172,9 @@ def _apply(kind: str, node: Node, values: list[Any]) -> Any:
     if kind == "cmp":
         return _COMPARISONS[node[1]](values[0], values[1])
     if kind == "arith":
+        # Python repeats and formats text with these signs, as long as the user's number says
+        if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+            raise TypeError
         return _ARITHMETIC[node[1]](values[0], values[1])
     if kind == "call":
         return _CALLS[node[1]](*values)
@@ -211,12 +216,12 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "NotIn": lambda a, b: not any(_equal(a, item) for item in b) if isinstance(b, list) else a not in b,
 }
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": lambda a, b: a + b,
-    "Sub": lambda a, b: a - b,
-    "Mult": lambda a, b: a * b,
-    "Div": lambda a, b: a / b,
-    "FloorDiv": lambda a, b: a // b,
-    "Mod": lambda a, b: a % b,
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
 }
 _CALLS: dict[str, Callable[..., Any]] = {
     "contains": _contains,

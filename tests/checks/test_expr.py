@@ -136,3 +136,11 @@ def test_fields_of_names_every_field_once() -> None:
 def test_a_compiled_condition_reads_as_it_was_written(text: str) -> None:
     assert to_text(parse(text)) == text
     assert parse(to_text(parse(text))) == parse(text)
+
+
+@pytest.mark.parametrize("text", ["a * b == 0", "a % b == 0", "a + b == 0", "b * a == 0", "b % a == 0"])
+@pytest.mark.parametrize("value", ["x", "%999999999999d", ["x"], True, {"x": 1}])
+def test_arithmetic_is_for_numbers_only(text: str, value: Any) -> None:
+    """Python would repeat or format text and lists, up to all memory there is."""
+    outcome = evaluate(parse(text), Fields({"a": value, "b": 10**12}))
+    assert outcome == Unknown(frozenset(["a", "b"]))
