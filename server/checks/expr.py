@@ -56,7 +56,6 @@ class Scope(Protocol):
 def parse(text: str) -> Node:
     """Parse a condition. Raises ExpressionError for anything outside the language."""
     import ast
-import operator
 
     try:
         tree = ast.parse(text.strip(), mode="eval")
