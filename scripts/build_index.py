@@ -57,6 +57,7 @@ def build() -> dict[str, Any]:
         "rules": [compile_rule(path) for path in sorted((KNOWLEDGE / "rules").glob("*.yaml"))],
         "lints": load(KNOWLEDGE / "lints.yaml"),
         "model_families": load(KNOWLEDGE / "model_families.yaml"),
+        "pins": json.loads((KNOWLEDGE / "versions" / "pins.json").read_text(encoding="utf-8"))["packages"],
         "seed_rules": load(seed) if seed.exists() else [],
     }
 

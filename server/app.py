@@ -22,6 +22,7 @@ from . import __version__, limits, prompts, resources
 from .configs.values import InputError
 from .roots import Roots
 from .tools import (
+    avoid,
     diagnose,
     estimate_memory,
     explain,
@@ -43,6 +44,7 @@ TOOLS: Sequence[Tool] = (
     symptoms.TOOL,
     playbook.TOOL,
     fixes.TOOL,
+    avoid.TOOL,
     matrix.TOOL,
     explain.TOOL,
     proof.TOOL,
