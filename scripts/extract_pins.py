@@ -2,8 +2,8 @@
 """Regenerates knowledge/versions/pins.json: which versions of each other the released packages ask for.
 
 Reads `Requires-Dist` of every final release from the package index that pip is configured with. The index serves the
-metadata beside a wheel (PEP 658), so that no large one is downloaded; a release without it is read from its wheel, or
-its source distribution if that states the dependencies, when they are small. Nothing is built or imported.
+metadata beside a wheel (PEP 658); where it does not, the METADATA inside the wheel is fetched and nothing else of it. A
+release without wheels is read from its source distribution, if that states the dependencies. Nothing is built or run.
 
   python scripts/extract_pins.py                  read all packages
   python scripts/extract_pins.py vllm sglang      read these, keep what is stored of the others
@@ -172,20 +172,52 @@ def metadata_of(package: str, since: str) -> Iterator[tuple[str, str]]:
 
 
 def read_archive(url: str, file: dict[str, Any]) -> str:
-    """Metadata of one archive: what the index serves beside it, else what a small archive holds, else ""."""
-    if url.endswith(".whl"):
-        try:
-            return fetch(f"{url}.metadata").decode()
-        except urllib.error.HTTPError as error:
-            if error.code != 404:
-                raise
-    if not 0 < (file.get("size") or 0) <= MOST_ARCHIVE_BYTES:
-        return ""
-    data = io.BytesIO(fetch(url))
-    return from_wheel(data) if url.endswith(".whl") else from_source(data)
+    """Metadata of one archive: what the index serves beside it, else what the archive holds, else ""."""
+    size = int(file.get("size") or 0)
+    if not url.endswith(".whl"):
+        return from_source(io.BytesIO(fetch(url))) if 0 < size <= MOST_ARCHIVE_BYTES else ""
+    try:
+        return fetch(f"{url}.metadata").decode()
+    except urllib.error.HTTPError as error:
+        if error.code != 404:
+            raise
+    return from_wheel(io.BufferedReader(Remote(url, size), 1 << 18)) if size else ""
 
 
-def from_wheel(data: io.BytesIO) -> str:
+class Remote(io.RawIOBase):
+    """A file on the index, of which only the parts that are asked for are fetched: a wheel's table and its METADATA."""
+
+    def __init__(self, url: str, size: int) -> None:
+        self.url, self.size, self.at = url, size, 0
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self.at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self.at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self.at, io.SEEK_END: self.size}[whence]
+        return self.at
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = min(len(buffer), self.size - self.at)
+        if wanted <= 0:
+            return 0
+        request = urllib.request.Request(self.url, headers={"Range": f"bytes={self.at}-{self.at + wanted - 1}"})
+        with urllib.request.urlopen(request, context=_tls(), timeout=120) as answer:
+            if answer.status != 206:
+                raise OSError(f"{self.url}: the index does not serve parts of a file")
+            data = answer.read()
+        buffer[: len(data)] = data
+        self.at += len(data)
+        return len(data)
+
+
+def from_wheel(data: Any) -> str:
     with zipfile.ZipFile(data) as wheel:
         name = next((name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")), "")
         return wheel.read(name).decode() if name else ""

@@ -184,6 +184,7 @@ def _add_lookups(verbs: Any) -> None:
     verb = add("matrix", "Known bugs by pattern and framework, and other views side by side", _matrix)
     verb.add_argument("--view", choices=_VIEWS, default="default")
     verb.add_argument("--bug", default="", metavar="ID", help="for the view cross")
+    verb.add_argument("--framework", default="", metavar="NAME", help="for the view versions: of one only")
     verb.add_argument("--compare", action="store_true", help="streams: bug by bug; default: against the seeds' tables")
     verb = add("explain", "What stands behind a rule, bug or pattern; without an id the seeds' 36 rules", _explain)
     verb.add_argument("id", nargs="?", default="", metavar="ID", help="rule, bug, pattern, symptom, or D01 to N17")
@@ -454,7 +455,7 @@ def _avoid(options: argparse.Namespace, detail: str) -> Any:
 def _matrix(options: argparse.Namespace, detail: str) -> Any:
     from .lookup.matrix import matrix
 
-    return matrix(options.view, options.bug, options.compare, detail=detail)
+    return matrix(options.view, options.bug, options.compare, detail=detail, framework=options.framework)
 
 
 def _explain(options: argparse.Namespace, detail: str) -> Any:

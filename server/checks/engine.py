@@ -66,8 +66,11 @@ class RunScope:
 
 
 def check_run(run: RunConfig, focus: str = "all") -> list[Verdict]:
-    """Answer of every rule, and of every bug whose trigger a config shows. focus: only those that carry this tag."""
-    rules = [*index()["rules"], *index()["bug_rules"]]
+    """Answer of every rule, of every bug whose trigger a config shows, and of every pair of releases that fails.
+
+    focus: only those that carry this tag.
+    """
+    rules = [*index()["rules"], *index()["bug_rules"], *index()["pair_rules"]]
     return [check_rule(rule, run) for rule in rules if focus == "all" or focus in rule.get("focus", ())]
 
 
@@ -108,6 +111,8 @@ def _decide(rule: Rule, run: RunConfig) -> tuple[Outcome, bool]:
     affected = _affected(rule, run)
     if affected is False:
         return NotApplicable("version not affected"), True
+    if affected is None and rule.get("needs_versions"):
+        return NotApplicable("not all of its versions are known"), True
     if rule.get("anchor") in run.absent and rule["anchor"] not in run.settings:
         return NotApplicable(f"this version of {run.framework} has no {run.key_of(rule['anchor'])}"), True
     scope = RunScope(run)
@@ -189,6 +194,8 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
     if not certain:
         message = f"{message} Possible if {version_text(rule['affected'])}: {_what_decides(rule, run)}"
         severity, confidence = _capped(severity, "warning" if _newest_affected(rule) else "info"), "low"
+    if rule.get("needs_versions"):
+        message = f"{' with '.join(f'{name} {run.versions[name]}' for name in rule['affected'])}: {message}"
     if rule.get("verdict") == "reported":
         severity = _capped(severity, "warning")
     return Finding(

@@ -513,6 +513,15 @@ class Syntax(Strict):
 # knowledge/versions/: which releases of packages do not go together.
 
 
+class Image(Strict):
+    """One row of knowledge/versions/images.yaml: the versions that an image of a framework's release holds."""
+
+    package: Slug
+    versions: str
+    holds: Annotated[dict[Slug, Version], Field(min_length=1)]
+    source: HttpUrl
+
+
 class BadPair(Strict):
     """One entry of knowledge/versions/known_bad.yaml: releases of two or more packages that fail together.
 

@@ -32,8 +32,8 @@ def run(asked: Avoid, _: Roots) -> Answer:
 
 TOOL = Tool(
     name="avoid",
-    title="Settings that avoid a hazard",
-    description="Config lines in the framework's syntax that avoid a hazard, with reason and source, checked.",
+    title="Avoid a hazard",
+    description="Config lines in the framework's syntax that avoid a hazard, with reason and source.",
     arguments=Avoid,
     run=run,
     answers={
