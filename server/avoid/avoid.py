@@ -50,7 +50,7 @@ def avoid(
         answer.lines, left = [], []
         settings, left = _write(answer, wanted, writer, refused)
         answer.fragment = writer.fragment(settings)
-    answer.lines += _in_words(answer, wanted, left, releases)
+    answer.lines += _in_words(answer, wanted, left, releases, writer)
     _tell(answer, releases, writer, left)
     _check(answer)
     return _shaped(answer, detail)
@@ -154,11 +154,13 @@ def _source(row: Row) -> str:
     return next(url for entry in (*bugs, *rules) for url in entries.urls(entry))
 
 
-def _in_words(answer: AvoidAnswer, wanted: Iterable[Row], left: Iterable[Row], releases: Releases) -> list[AvoidLine]:
+def _in_words(
+    answer: AvoidAnswer, wanted: Iterable[Row], left: Iterable[Row], releases: Releases, writer: Writer
+) -> list[AvoidLine]:
     """What no line can set: settings without a key here, and cures of rules and bugs that hold for these releases."""
     topic, framework = answer.focus, answer.framework
     told = [
-        AvoidLine(f"# {row.get('words') or _setting(row)}", _given(row) + row["why"], _source(row))
+        AvoidLine(f"# {row.get('words') or _setting(row, writer)}", _given(row) + row["why"], _source(row))
         for row in left
         if not row.get("native")
     ]
@@ -167,10 +169,18 @@ def _in_words(answer: AvoidAnswer, wanted: Iterable[Row], left: Iterable[Row], r
         if rule["id"] not in covered and releases.hold(rule["affected"]):
             covered |= {rule["id"], *rule.get("bugs", ())}
             told.append(AvoidLine(f"# {_cure(rule)}", rule["title"], entries.urls(rule)[0]))
+    for pair in index()["pair_rules"]:
+        all_known = framework in pair["frameworks"] and pair["affected"].keys() <= answer.versions.keys()
+        if all_known and releases.hold(pair["affected"]) and not covered & set(pair.get("bugs", ())):
+            told.append(AvoidLine(f"# {_cure(pair)}", _told_pair(pair, answer), entries.urls(pair)[0]))
     for bug in _bugs(topic, framework):
         if bug["id"] not in covered and bug["ranges"].keys() <= answer.versions.keys() and releases.hold(bug["ranges"]):
             told.append(AvoidLine(f"# {_way_out(bug)}", bug["title"], entries.urls(bug)[0]))
     return told
+
+
+def _told_pair(pair: Row, answer: AvoidAnswer) -> str:
+    return f"{pair['title']} ({', '.join(f'{name} {answer.versions[name]}' for name in pair['affected'])})"
 
 
 def _way_out(bug: Row) -> str:
@@ -183,8 +193,11 @@ def _given(row: Row) -> str:
     return f"For {row['given']}. " if row.get("given") else ""
 
 
-def _setting(row: Row) -> str:
+def _setting(row: Row, writer: Writer) -> str:
+    """A setting in words: a switch that is off by leaving it out, or what another file has to say."""
     value = row["value"]
+    if value is False and writer.writes and (switch := writer.setting(row["field"], True)):
+        return f"leave out {writer.text(switch)}"
     return f"{row['field']}: {str(value).lower() if isinstance(value, bool) else value}"
 
 
@@ -240,7 +253,7 @@ def _tell(answer: AvoidAnswer, releases: Releases, writer: Writer, left: list[Ro
     backend = str(writer.syntax.get("backend", ""))
     if answer.lines and not writer.writes:
         answer.notes.append(f"no native fragment is known for {name}: its keys are not in our data")
-    elif backend and any(row.get("field") for row in left):
+    elif backend and any(row.get("field") and not writer.setting(row["field"], True) for row in left):
         answer.notes.append(f"settings with # have no key in {name}: see avoid with framework={backend}")
     if answer.focus == "all":
         answer.notes.append(f"for runs of one kind only: focus {', '.join(_APART)}")
@@ -267,7 +280,10 @@ def _check(answer: AvoidAnswer) -> None:
     if not answer.fragment:
         return
     report = _report(answer)
-    faults = [finding.rule for finding in report.findings if finding.severity != "info"]
+    about_lines = [
+        finding for finding in report.findings if finding.setting is not None
+    ]  # not versions among themselves
+    faults = [finding.rule for finding in about_lines if finding.severity != "info"]
     faults += [f"unknown key {row.key}" for row in report.unknown_keys]
     if faults:
         answer.notes.insert(0, f"our own check objects to this fragment: {', '.join(faults)}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..configs.keys import versions as read_versions
 from ..configs.values import InputError
+from ..store import pins
 from ..store.index import index
 from ..store.versions import in_range, parse
 
@@ -46,10 +47,8 @@ class Releases:
 
     def _pinned(self, package: str) -> str:
         """The exact release that the framework's own release requires of a package, "" when it leaves a choice."""
-        own = self.given.get(self.package)
-        rows = index()["pins"].get(self.package, {}).get("requires", {}).get(package, ())
-        reached = [bounds for since, bounds in rows if own and in_range(own, f">={since}")]
-        match = _EXACT.fullmatch(reached[-1] or "") if reached else None
+        own = self.given.get(self.package) or newest_known(self.package)
+        match = _EXACT.fullmatch(pins.requires(self.package, own).get(package, "")) if own else None
         return match[1] if match else ""
 
     def used(self, packages: set[str]) -> dict[str, str]:
@@ -62,7 +61,7 @@ class Releases:
 def newest_known(package: str) -> str | None:
     """The newest release whose keys or requirements were read."""
     found = [read_versions(name)[-1] for name in key_frameworks().get(package, ())]
-    last = index()["pins"].get(package, {}).get("last")
+    last = pins.last_read(package)
     return max([*found, *filter(None, [last])], key=parse, default=None)
 
 
