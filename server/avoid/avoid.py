@@ -6,6 +6,7 @@ setting cures is told in words, from the rules and bugs. The fragment is checked
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -168,11 +169,11 @@ def _in_words(
     for rule in _rules(topic, framework):
         if rule["id"] not in covered and releases.hold(rule["affected"]):
             covered |= {rule["id"], *rule.get("bugs", ())}
-            told.append(AvoidLine(f"# {_cure(rule)}", rule["title"], entries.urls(rule)[0]))
+            told.append(AvoidLine(f"# {_cure(rule, writer)}", rule["title"], entries.urls(rule)[0]))
     for pair in index()["pair_rules"]:
         all_known = framework in pair["frameworks"] and pair["affected"].keys() <= answer.versions.keys()
         if all_known and releases.hold(pair["affected"]) and not covered & set(pair.get("bugs", ())):
-            told.append(AvoidLine(f"# {_cure(pair)}", _told_pair(pair, answer), entries.urls(pair)[0]))
+            told.append(AvoidLine(f"# {_cure(pair, writer)}", _told_pair(pair, answer), entries.urls(pair)[0]))
     for bug in _bugs(topic, framework):
         if bug["id"] not in covered and bug["ranges"].keys() <= answer.versions.keys() and releases.hold(bug["ranges"]):
             told.append(AvoidLine(f"# {_way_out(bug)}", bug["title"], entries.urls(bug)[0]))
@@ -239,8 +240,15 @@ def _bugs(topic: str, framework: str) -> list[Row]:
     )
 
 
-def _cure(rule: Row) -> str:
-    return entries.rule_text({"title": "", "message": " ", "fix": rule["fix"]}).strip()
+def _cure(rule: Row, writer: Writer) -> str:
+    """The fix of a rule with native keys in place of its placeholders, as far as the framework has them."""
+
+    def native(match: re.Match[str]) -> str:
+        setting = writer.setting(match[1], None) if writer.writes else None
+        return setting.key if setting else match[0]
+
+    text = re.sub(r"\{(\w+)\.key\}", native, str(rule["fix"]["text"]))
+    return entries.rule_text({"title": "", "message": " ", "fix": {"text": text}}).strip()
 
 
 def _tell(answer: AvoidAnswer, releases: Releases, writer: Writer, left: list[Row]) -> None:
@@ -288,7 +296,8 @@ def _check(answer: AvoidAnswer) -> None:
     if faults:
         answer.notes.insert(0, f"our own check objects to this fragment: {', '.join(faults)}")
     else:
-        answer.notes.append(f"checked by our rules: no finding, {report.summary['pass']} pass")
+        passed = report.summary["pass"]
+        answer.notes.append("checked by our rules: no finding" + (f", {passed} pass" if passed else ""))
 
 
 def _shaped(answer: AvoidAnswer, detail: str) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def _histories(package: str) -> Iterable[tuple[str, str, pins.Points]]:
 
 
 def _images() -> Iterator[Row]:
-    for row in index()["images"]:
+    for row in reversed(index()["images"]):  # the newest release first
         yield {
             "kind": "image",
             "package": row["package"],

@@ -138,6 +138,12 @@ def test_hydra_takes_a_key_that_is_handed_on_with_a_plus():
     assert "+actor_rollout_ref.actor.megatron.override_transformer_config.moe_router_dtype=fp32" in lines
 
 
+def test_what_is_told_in_words_names_native_keys():
+    lines = avoid("moe", "verl", {"verl": "0.8.0"})["lines"]
+    told = next(line["text"] for line in lines if line["why"] == "Router replay R2 beside routes from the rollout")
+    assert "actor_rollout_ref.rollout.enable_rollout_routing_replay=false" in told
+
+
 def test_accelerate_gets_its_section():
     assert avoid("fsdp", "accelerate", {"accelerate": "1.13.0"})["fragment"].splitlines() == [
         "distributed_type: FSDP",
