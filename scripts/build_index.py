@@ -15,10 +15,10 @@ from typing import Any
 
 from build_lookup import build_lookup
 from build_memory import build_memory
-from knowledge_files import KNOWLEDGE, checked, load, ranges_of
+from knowledge_files import KNOWLEDGE, checked, conforms, load, ranges_of
 
 from grpo_guard.checks.expr import parse
-from grpo_guard.store.schema import Bug, Rule
+from grpo_guard.store.schema import BadPair, Bug, Image, Rule
 
 
 def compile_rule(path: Path) -> dict[str, Any]:
@@ -46,10 +46,27 @@ def compile_bug(path: Path) -> dict[str, Any] | None:
     return rule
 
 
+def compile_pair(entry: dict[str, Any], path: Path) -> dict[str, Any]:
+    """A known-bad pair as a rule that holds only where the versions of all its packages are known."""
+    pair = conforms(BadPair, entry, path)
+    if name := pair.pop("bug", ""):
+        bug = checked(Bug, next((KNOWLEDGE / "bugs").glob(f"*/{name}.yaml")))
+        ranges = {row["package"]: ranges_of(row["events"]) for row in bug["affected"]}
+        told = {key: bug[key] for key in ("title", "verdict", "references", "last_verified", "confidence", "pattern")}
+        pair = {"affected": ranges, "message": bug["mechanism"], "fix": bug["fix"], "bugs": [name]} | told | pair
+    if len(pair["affected"]) < 2 or pair["verdict"] not in ("confirmed", "reported"):
+        raise SystemExit(f"versions/{pair['id']}: needs two packages with ranges, and a verdict that raises findings")
+    text = pair.get("condition", "true")
+    return {"pattern": "version_incompatibility", "anchor": ""} | pair | {
+        "condition": parse(text), "fix": {"text": pair["fix"]}, "needs_versions": True, "focus": ["knowledge"],
+    }  # fmt: skip
+
+
 def build() -> dict[str, Any]:
     frameworks = sorted((KNOWLEDGE / "frameworks").glob("*/adapter.yaml"))
     bugs = sorted((KNOWLEDGE / "bugs").glob("*/*.yaml"))
     seed = KNOWLEDGE / "seed_rules.yaml"
+    pairs, images = KNOWLEDGE / "versions" / "known_bad.yaml", KNOWLEDGE / "versions" / "images.yaml"
     return {
         "fields": load(KNOWLEDGE / "fields.yaml"),
         "adapters": {path.parent.name: load(path) for path in frameworks},
@@ -57,6 +74,9 @@ def build() -> dict[str, Any]:
         "rules": [compile_rule(path) for path in sorted((KNOWLEDGE / "rules").glob("*.yaml"))],
         "lints": load(KNOWLEDGE / "lints.yaml"),
         "model_families": load(KNOWLEDGE / "model_families.yaml"),
+        "pair_rules": [compile_pair(entry, pairs) for entry in load(pairs)],
+        "images": [conforms(Image, row, images) for row in load(images)],
+        "pins": json.loads((KNOWLEDGE / "versions" / "pins.json").read_text(encoding="utf-8"))["packages"],
         "seed_rules": load(seed) if seed.exists() else [],
     }
 

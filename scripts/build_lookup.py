@@ -54,6 +54,7 @@ def build_lookup() -> dict[str, Any]:
         "notes": {path_name(path): compile_note(path, bugs) for path in sorted((KNOWLEDGE / "notebook").rglob("*.md"))},
         "proofs": proofs,
         "tables": tables,
+        "avoid": compile_avoid(set(bugs)),
         "phrasebooks": {
             "symptoms": compile_phrasebook(
                 {row["id"]: symptom_phrases(row) for row in symptoms},
@@ -75,6 +76,21 @@ def build_lookup() -> dict[str, Any]:
             ),
         },
     }
+
+
+def compile_avoid(bugs: set[str]) -> dict[str, Any]:
+    """What `avoid` writes: rows of all files of knowledge/avoid/, how frameworks write settings, bugs told in words."""
+    folder = KNOWLEDGE / "avoid"
+    syntax = {
+        name: conforms(schema.Syntax, row, folder / "syntax.yaml") for name, row in load(folder / "syntax.yaml").items()
+    }
+    files = [path for path in sorted(folder.glob("*.yaml")) if path.stem not in ("syntax", "topics")]
+    rows = [row for path in files for row in rows_of(schema.Avoidance, path, "id")]
+    rules = {path.stem for path in (KNOWLEDGE / "rules").glob("*.yaml")}
+    for row in rows:
+        if unknown := (set(row.get("rules", ())) - rules) | (set(row.get("bugs", ())) - bugs):
+            raise SystemExit(f"avoid/{row['id']}: no rule or bug {', '.join(sorted(unknown))}")
+    return {"rows": rows, "syntax": syntax, "topics": load(folder / "topics.yaml")}
 
 
 def symptom_phrases(symptom: dict[str, Any]) -> list[str]:

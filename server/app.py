@@ -25,6 +25,7 @@ from .remembered import Remembered
 from .roots import Roots
 from .skills_extension import add_skills
 from .tools import (
+    avoid,
     diagnose,
     estimate_memory,
     explain,
@@ -46,6 +47,7 @@ TOOLS: Sequence[Tool] = (
     symptoms.TOOL,
     playbook.TOOL,
     fixes.TOOL,
+    avoid.TOOL,
     matrix.TOOL,
     explain.TOOL,
     proof.TOOL,
@@ -58,6 +60,7 @@ TOOLS: Sequence[Tool] = (
 INSTRUCTIONS = (
     "Checks RL post-training launch scripts and configs (verl, TRL, OpenRLHF, DeepSpeed, accelerate) before launch. "
     "Pass a file's path or its text to validate_config. For a failed run: diagnose, then playbook, fixes. "
+    "avoid writes settings that keep clear of a hazard. "
     "notebook://auto-memory is the index of what is known. It reads files only; it starts and changes nothing."
 )
 

@@ -129,9 +129,21 @@ def _add_lookups(verbs: Any) -> None:
     verb.add_argument("id", nargs="?", default="", metavar="ID", help="bug (verl-6782, verl#6782) or pattern")
     verb.add_argument("--offset", type=int, default=0, metavar="N", help="go on from here")
     verb.add_argument("--limit", type=_positive, metavar="N", help="most rows")
+    verb = add("avoid", "Config lines that avoid a hazard, in the framework's own syntax", _avoid)
+    verb.add_argument("focus", choices=_FOCUS, metavar="FOCUS", help=", ".join(_FOCUS))
+    verb.add_argument("--framework", required=True, metavar="NAME", help="whose config it is, e.g. verl")
+    verb.add_argument(
+        "--version",
+        action="append",
+        default=[],
+        metavar="PKG=VER",
+        help="your release, e.g. deepspeed=0.18.5; repeatable (default: the newest known)",
+    )
+    verb.set_defaults(requirements=None)
     verb = add("matrix", "Known bugs by pattern and framework, and other views side by side", _matrix)
     verb.add_argument("--view", choices=_VIEWS, default="default")
     verb.add_argument("--bug", default="", metavar="ID", help="for the view cross")
+    verb.add_argument("--framework", default="", metavar="NAME", help="for the view versions: of one only")
     verb.add_argument("--compare", action="store_true", help="streams: bug by bug; default: against the seeds' tables")
     verb = add("explain", "What stands behind a rule, bug or pattern; without an id the seeds' 36 rules", _explain)
     verb.add_argument("id", nargs="?", default="", metavar="ID", help="rule, bug, pattern, symptom, or D01 to N17")
@@ -344,10 +356,16 @@ def _fixes(options: argparse.Namespace, detail: str) -> Any:
     return fixes(**named, offset=max(0, options.offset), limit=options.limit, detail=detail)
 
 
+def _avoid(options: argparse.Namespace, detail: str) -> Any:
+    from .avoid.avoid import avoid
+
+    return avoid(options.focus, options.framework, _versions(options), detail)
+
+
 def _matrix(options: argparse.Namespace, detail: str) -> Any:
     from .lookup.matrix import matrix
 
-    return matrix(options.view, options.bug, options.compare, detail=detail)
+    return matrix(options.view, options.bug, options.compare, detail=detail, framework=options.framework)
 
 
 def _explain(options: argparse.Namespace, detail: str) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .checks.engine import Verdict, check_run, known_versions, needs_of, setting_ref
 from .checks.expr import Unknown
 from .checks.outcome import NotApplicable, Pass
+from .checks.package_versions import newer_than_data
 from .checks.suppression import suppressions
 from .configs.adapters.common import Options
 from .configs.assembly import ADAPTERS, Follower, adapter_module, build_runs, checkout_versions, project_folder
@@ -291,6 +292,7 @@ def _batch(run: RunConfig) -> dict[str, Any]:
 
 def _notes(runs: Sequence[RunConfig]) -> list[str]:
     notes = list(dict.fromkeys(note for run in runs for note in run.notes))
+    notes += newer_than_data(runs[0])
     if runs[0].partial:
         notes.append(f"{runs[0].partial}: what rests on keys that are not set here is not decided")
     if len(runs) > 1:

@@ -67,12 +67,12 @@ class RunScope:
 
 
 def check_run(run: RunConfig, focus: str = "all", own: Sequence[Rule] = ()) -> list[Verdict]:
-    """Answer of every rule, and of every bug whose trigger a config shows. focus: only those that carry this tag.
-    own: compiled rules of the project.
+    """Answer of every rule, of every bug whose trigger a config shows, and of every pair of releases that fails.
 
+    focus: only those that carry this tag. own: compiled rules of the project.
     Stops where the request's time is over; the caller says so.
     """
-    rules = [*index()["rules"], *index()["bug_rules"], *own]
+    rules = [*index()["rules"], *index()["bug_rules"], *index()["pair_rules"], *own]
     verdicts = []
     for rule in rules:
         if passed():
@@ -119,6 +119,8 @@ def _decide(rule: Rule, run: RunConfig) -> tuple[Outcome, bool]:
     affected = _affected(rule, run)
     if affected is False:
         return NotApplicable("version not affected"), True
+    if affected is None and rule.get("needs_versions"):
+        return NotApplicable("not all of its versions are known"), True
     if rule.get("anchor") in run.absent and rule["anchor"] not in run.settings:
         return NotApplicable(f"this version of {run.framework} has no {run.key_of(rule['anchor'])}"), True
     scope = RunScope(run)
@@ -200,6 +202,8 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
     if not certain:
         message = f"{message} Possible if {version_text(rule['affected'])}: {_what_decides(rule, run)}"
         severity, confidence = _capped(severity, "warning" if _newest_affected(rule) else "info"), "low"
+    if rule.get("needs_versions"):
+        message = f"{' with '.join(f'{name} {run.versions[name]}' for name in rule['affected'])}: {message}"
     if rule.get("verdict") == "reported":
         severity = _capped(severity, "warning")
     return Finding(

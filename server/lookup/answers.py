@@ -198,6 +198,25 @@ class NoteAnswer:
     notes: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class AvoidLine:
+    """A line to write, or in words ("# ...") what no line can set; why, and where that was read."""
+
+    text: str
+    why: str
+    source: str
+
+
+@dataclass(slots=True)
+class AvoidAnswer:
+    framework: str
+    focus: str
+    versions: dict[str, str] = field(default_factory=dict)  # that the answer is for, given or taken
+    lines: list[AvoidLine] = field(default_factory=list)
+    fragment: str = ""  # the lines that can be written, as one piece of a config or command
+    notes: list[str] = field(default_factory=list)
+
+
 def to_data(answer: Any) -> dict[str, Any]:
     """The answer as JSON types, without fields that are empty; the lists that a caller iterates over stay."""
     return {
@@ -209,7 +228,7 @@ def to_data(answer: Any) -> dict[str, Any]:
 
 _ALWAYS = {
     "symptoms", "topic", "steps", "patterns", "fixes", "view", "frameworks", "cells", "rows", "id", "chain", "skills",
-    "uri", "title", "sections", "text", "truncated", "total",
+    "uri", "title", "sections", "text", "truncated", "total", "framework", "lines", "fragment",
 }  # fmt: skip
 
 

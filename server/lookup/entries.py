@@ -70,7 +70,8 @@ def of_pattern(pattern: str) -> list[Mapping[str, Any]]:
 
 
 def rules() -> dict[str, dict[str, Any]]:
-    return {rule["id"]: rule for rule in index()["rules"]}
+    """Rules, and pairs of releases that fail together, by id."""
+    return {rule["id"]: rule for rule in (*index()["rules"], *index()["pair_rules"])}
 
 
 def seed_rows() -> dict[str, dict[str, Any]]:

@@ -18,15 +18,25 @@ VIEWS = ("default", "streams", "fsdp", "cross", "frameworks", "moe", "versions")
 
 
 def matrix(
-    view: str = "default", bug: str = "", compare: bool = False, limit: int | None = None, detail: str = "full"
+    view: str = "default",
+    bug: str = "",
+    compare: bool = False,
+    limit: int | None = None,
+    detail: str = "full",
+    framework: str = "",
 ) -> dict[str, Any]:
-    """One view. compare: streams, bug by bug; default, against the seeds' two tables. Raises InputError."""
+    """One view. compare: streams, bug by bug; default, against the seeds' two tables. framework: of versions only.
+
+    Raises InputError.
+    """
     view = "cross" if bug.strip() and view == "default" else view
-    if view not in _BUILD:
+    if view not in VIEWS:
         raise InputError(f"no view {view!r}: there are {', '.join(VIEWS)}")
     if view == "cross" and not bug.strip():
         raise InputError('view cross needs a bug, e.g. bug="verl-6782"')
-    answer = _BUILD[view](bug, compare)
+    if framework.strip() and view != "versions":
+        raise InputError(f"framework is for the view versions; view {view} has all frameworks side by side")
+    answer = _versions(framework) if view == "versions" else _BUILD[view](bug, compare)
     answer.notes += entries.age_notes([store.bugs()[bug_] for cell in answer.cells for bug_ in _ids(cell)])
     return _shaped(answer, detail, limit)
 
@@ -182,20 +192,15 @@ def _frameworks(_: str, __: bool) -> MatrixAnswer:
     return _of_cells("frameworks", cells(store.bugs().values()), rows)
 
 
-def _versions(_: str, __: bool) -> MatrixAnswer:
-    """Which release brings which fixes, the newest first."""
-    from ..store.versions import parse
+def _versions(framework: str) -> MatrixAnswer:
+    """Which releases were made for each other, which fail together, and what each release fixes."""
+    from .combinations import rows
 
-    fixed: dict[str, dict[str, list[str]]] = {}
-    for bug in entries.by_weight(store.bugs().values()):
-        for package, version in bug.get("fixed_in", {}).items():
-            fixed.setdefault(package, {}).setdefault(version, []).append(bug["id"])
-    rows = [
-        {"package": package, "version": version, "fixes": fixed[package][version]}
-        for package in sorted(fixed, key=_column)
-        for version in sorted(fixed[package], key=parse, reverse=True)
-    ]
-    return MatrixAnswer("versions", frameworks=sorted(fixed, key=_column), rows=rows)
+    found = rows(framework)
+    packages = entries.ordered((row["package"] for row in found if "package" in row), entries.SEED_FRAMEWORKS)
+    references = [url for row in found if row["kind"] == "fails together" for url in row["references"][:1]]
+    notes = ["asked for: bounds in the metadata of the newest release read; `earlier` (detail full) has the others"]
+    return MatrixAnswer("versions", frameworks=packages, rows=found, references=references, notes=notes)
 
 
 def _cross(bug: str, _: bool) -> MatrixAnswer:
@@ -230,7 +235,6 @@ _BUILD: dict[str, Callable[[str, bool], MatrixAnswer]] = {
     "cross": _cross,
     "frameworks": _frameworks,
     "moe": _moe,
-    "versions": _versions,
 }
 
 
@@ -239,14 +243,15 @@ def _ids(cell: MatrixCell) -> list[str]:
 
 
 _BRIEF_CHARS = {"says": 200, "cure": 160, "cause": 160, "fix": 110, "fsdp1": 110, "fsdp2": 110, "note": 70, "why": 150}
-_BRIEF_DROPS = ("references", "checks", "rules", "not_cured_by")
+_BRIEF_DROPS = ("references", "checks", "rules", "not_cured_by", "earlier")
 
 
 def _shaped(answer: MatrixAnswer, detail: str, limit: int | None) -> dict[str, Any]:
-    data = to_data(answer)
+    data, view = to_data(answer), answer.view
     if detail == "brief":
         _shorten(data)
-    fit(data, ["rows", "cells"], allowance(detail, MAP_CHARS), "raise `detail`, or name a pattern in `fixes`", limit)
+    more = "raise `detail`, or name " + ("a framework" if view == "versions" else "a pattern in `fixes`")
+    fit(data, ["rows", "cells"], allowance(detail, MAP_CHARS), more, limit)
     return {name: value for name, value in data.items() if value or name in _ALWAYS}
 
 
@@ -256,6 +261,10 @@ _ALWAYS = ("view", "patterns", "frameworks", "cells", "rows")
 def _shorten(data: Row) -> None:
     """The parts of a short answer; what the rows tell already needs no cells."""
     data["references"] = data.get("references", [])[:3]
+    if data["view"] == "versions":
+        from .combinations import brief
+
+        data["rows"] = brief(data["rows"])
     data["rows"] = [_brief_row(row) for row in data["rows"]]
     if data["view"] == "default" and data["cells"]:
         data["rows"] = _by_answer(data["rows"])
@@ -270,6 +279,8 @@ def _shorten(data: Row) -> None:
         data["rows"] = [row for row in data["rows"] if row.get("differs")]
         data["notes"] = [*data.get("notes", []), f"{len(agreeing)} cells agree with the entries"]
     for name, part in (("patterns", "pattern"), ("frameworks", "framework")):
+        if data["view"] == "versions":
+            break  # its rows name packages, and it has no cells
         shown = {cell[part] for cell in data["cells"]}
         data[name] = [entry for entry in data[name] if entry in shown]
 

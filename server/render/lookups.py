@@ -79,6 +79,15 @@ def _state(row: Data) -> str:
     return f"{row['status']} in {fixed}" if fixed and row["status"] == "fixed" else str(row["status"])
 
 
+def avoid_text(data: Data) -> str:
+    """The fragment to paste, then each line with its reason and source."""
+    lines = [f"{data['framework']}, focus {data['focus']}{_after(': ', _value(data.get('versions', {})))}"]
+    lines += [data["fragment"], ""] if data["fragment"] else []
+    for line in data["lines"]:
+        lines += [line["text"], f"  why: {line['why']}", f"  source: {line['source']}"]
+    return _joined(lines, data)
+
+
 def matrix_text(data: Data) -> str:
     lines = [f"view {data['view']}"]
     pattern = ""
@@ -173,6 +182,7 @@ TEXTS: dict[str, Callable[[Data], str]] = {
     "symptoms": symptoms_text,
     "playbook": playbook_text,
     "fixes": fixes_text,
+    "avoid": avoid_text,
     "matrix": matrix_text,
     "explain": explain_text,
     "proof": proof_text,

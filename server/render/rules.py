@@ -13,8 +13,11 @@ from ..store.index import index
 
 
 def rule_data(rule_id: str) -> dict[str, Any]:
-    """One rule, its conditions as text. `rule_id` may be one of the seeds' ("D07"). Raises InputError."""
-    rules = {rule["id"]: rule for rule in index()["rules"]}
+    """One rule or known-bad pair, its conditions as text. `rule_id` may be one of the seeds' ("D07").
+
+    Raises InputError.
+    """
+    rules = {rule["id"]: rule for rule in (*index()["rules"], *index()["pair_rules"])}
     seeds = {row["id"]: row for row in index()["seed_rules"]}
     if rule_id.upper() in seeds:
         return dict(seeds[rule_id.upper()])

@@ -13,7 +13,7 @@ Entry = dict[str, Any]
 
 @lru_cache(maxsize=1)
 def lookup() -> dict[str, Any]:
-    """Everything: "bugs", "patterns", "symptoms", "skills", "notes", "phrasebooks", "tables".
+    """Everything: "bugs", "patterns", "symptoms", "skills", "notes", "phrasebooks", "tables", "avoid".
 
     Raises FileNotFoundError when it was not built.
     """
@@ -63,6 +63,12 @@ def phrasebook(name: str) -> Entry:
 def table(name: str) -> Entry:
     """One of knowledge/tables/: streams, fsdp, moe, seed_matrix, on_demand, vocabulary."""
     found: Entry = lookup()["tables"][name]
+    return found
+
+
+def avoid() -> Entry:
+    """What `avoid` writes: "rows", "syntax" by framework, "topics" (focus -> patterns told in words)."""
+    found: Entry = lookup()["avoid"]
     return found
 
 

@@ -475,3 +475,97 @@ class Vocabulary(Table):
     decisive: list[str] = []  # concepts that count more than others
     overshadowed: dict[str, list[str]] = {}  # concepts that say nothing beside one of these
     contrary: list[list[str]] = []  # lines of concepts of which two do not mean the same; "a|b" do
+
+
+# knowledge/avoid/: what `avoid` writes into a config.
+
+Focus = Literal["nan", "muon", "streams", "moe", "fsdp", "zero"]
+
+
+class Avoidance(Strict):
+    """One setting that keeps a run clear of a hazard, and the rules and bugs that stand behind it.
+
+    Exactly one of `field` (canonical, with `value`), `native` (framework -> its own keys and values, where no field
+    says it) and `words` (what no setting does). `values`: framework -> another spelling. `frameworks`: only these;
+    without it those that the rules and bugs name. `versions`: the releases that need it, all ranges at once.
+    `given`: for which runs. `always` false: not part of focus "all".
+    """
+
+    id: Slug
+    focus: Annotated[list[Focus], Field(min_length=1)]
+    field: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")] = ""
+    value: Any = None
+    values: dict[str, Any] = {}
+    native: dict[str, dict[str, Any]] = {}
+    words: Annotated[str, Field(max_length=300)] = ""
+    frameworks: list[Slug] = []
+    versions: dict[Slug, str] = {}
+    given: Annotated[str, Field(max_length=100)] = ""
+    always: bool = True
+    why: Text
+    rules: list[Slug] = []
+    bugs: list[Slug] = []
+
+    @model_validator(mode="after")
+    def one_way_and_something_behind_it(self) -> Avoidance:
+        if sum(map(bool, (self.field, self.native, self.words))) != 1:
+            raise ValueError("a row has one of `field`, `native`, `words`")
+        if not self.rules and not self.bugs:
+            raise ValueError("a row stands on a rule or a confirmed bug")
+        return self
+
+
+class Syntax(Strict):
+    """How a framework's settings are written; see knowledge/avoid/syntax.yaml."""
+
+    style: Literal["hydra", "flags", "yaml", "json"]
+    also: str = ""
+    sections: dict[str, str] = {}
+    backend: str = ""
+
+
+# knowledge/versions/: which releases of packages do not go together.
+
+
+class Image(Strict):
+    """One row of knowledge/versions/images.yaml: the versions that an image of a framework's release holds."""
+
+    package: Slug
+    versions: str
+    holds: Annotated[dict[Slug, Version], Field(min_length=1)]
+    source: HttpUrl
+
+
+class BadPair(Strict):
+    """One entry of knowledge/versions/known_bad.yaml: releases of two or more packages that fail together.
+
+    `bug`: the entry of knowledge/bugs/ that says it; its ranges, text, sources and verdict are taken over. Without one
+    the entry says all that itself. `condition`: for which runs, over canonical fields. `refuses`: the package itself
+    stops at import or start-up, so that nothing but the versions decides.
+    """
+
+    id: Slug
+    bug: Slug | None = None
+    title: Short | None = None
+    severity: Severity
+    frameworks: Annotated[list[Slug], Field(min_length=1)]
+    affected: dict[Slug, str] = {}
+    condition: Condition | None = None
+    anchor: str = ""
+    refuses: bool = False
+    message: Text | None = None
+    fix: Text | None = None
+    verdict: Literal["confirmed", "reported"] | None = None
+    last_verified: datetime.date | None = None
+    references: list[Reference] = []
+
+    @model_validator(mode="after")
+    def says_all_or_names_a_bug(self) -> BadPair:
+        own = (self.title, self.message, self.fix, self.verdict, self.last_verified)
+        if self.bug is None and (None in own or not self.references or len(self.affected) < 2):
+            raise ValueError(
+                "an entry without `bug` has title, message, fix, verdict, last_verified, references, affected"
+            )
+        if self.severity == "error" and self.condition is None and not self.refuses:
+            raise ValueError("an error names the runs that fail (`condition`), or the package refuses (`refuses`)")
+        return self

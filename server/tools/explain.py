@@ -13,9 +13,9 @@ from .tool import Answer, Tool
 
 class Explain(Arguments):
     id: Annotated[Word, Field(description="Rule, bug, pattern, symptom, D01-N17; none: the 36 rules")] = ""
-    view: Annotated[
-        Literal["", "theory", "bug", "decision", "cross"], Field(description="cross: the same in other frameworks")
-    ] = ""
+    view: Annotated[Literal["", "theory", "bug", "decision", "cross"], Field(description="cross: other frameworks")] = (
+        ""
+    )
     detail: Annotated[Detail, Field(description="How much")] = "brief"
 
 

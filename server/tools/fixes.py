@@ -33,7 +33,7 @@ def run(asked: Fixes, _: Roots) -> Answer:
 TOOL = Tool(
     name="fixes",
     title="Known bugs and fixes",
-    description="Status, affected and fixed versions, fix and workaround of a bug, a pattern, or all known bugs.",
+    description="Status, versions, fix and workaround of a bug, a pattern, or all known bugs.",
     arguments=Fixes,
     run=run,
     looks_up=True,

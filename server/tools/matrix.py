@@ -17,7 +17,8 @@ class Matrix(Arguments):
         Field(description="cross: around one bug"),
     ] = "default"
     bug: Annotated[Word, Field(description="For cross, e.g. verl-6782")] = ""
-    compare: Annotated[bool, Field(description="streams bug by bug; default against the seeds")] = False
+    framework: Annotated[Word, Field(description="For versions")] = ""
+    compare: Annotated[bool, Field(description="Bug by bug, or against the seeds")] = False
     detail: Annotated[Detail, Field(description="How much")] = "brief"
 
 
@@ -27,14 +28,14 @@ def run(asked: Matrix, _: Roots) -> Answer:
     from ..lookup.matrix import matrix
     from ..render.lookups import TEXTS
 
-    data = matrix(asked.view, asked.bug, asked.compare, detail=asked.detail)
+    data = matrix(asked.view, asked.bug, asked.compare, detail=asked.detail, framework=asked.framework)
     return Answer(data, TEXTS["matrix"](data))
 
 
 TOOL = Tool(
     name="matrix",
     title="Bug matrix",
-    description="Known bugs by failure pattern and framework, with status; side-by-side views.",
+    description="Known bugs by pattern and framework; side-by-side views, tested versions.",
     arguments=Matrix,
     run=run,
     looks_up=True,

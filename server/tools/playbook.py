@@ -31,7 +31,7 @@ def run(asked: Playbook, _: Roots) -> Answer:
 TOOL = Tool(
     name="playbook",
     title="Debugging steps",
-    description="What to do, step by step, with the reason and the command of each step.",
+    description="What to do, step by step, with reason and command.",
     arguments=Playbook,
     run=run,
     looks_up=True,

@@ -10,6 +10,7 @@ ANSWERS = {
     "symptoms": ("lookup.answers", "SymptomsAnswer"),
     "playbook": ("lookup.answers", "PlaybookAnswer"),
     "fixes": ("lookup.answers", "FixesAnswer"),
+    "avoid": ("lookup.answers", "AvoidAnswer"),
     "matrix": ("lookup.answers", "MatrixAnswer"),
     "explain": ("lookup.answers", "ExplainAnswer"),
     "rtx4090": ("rtx4090.sections", "CardAnswer"),

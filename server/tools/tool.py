@@ -56,5 +56,5 @@ def _lean(entry: dict[str, Any]) -> dict[str, Any]:
     for choice in entry.get("anyOf", ()):
         if choice.get("type") != "null":
             entry = {**choice, **entry}
-    drop = {"title", "anyOf"} | ({"default"} if entry.get("default") in (None, "", "all") else set())
+    drop = {"title", "anyOf"} | ({"default"} if entry.get("default") in (None, "", "all", 0, False) else set())
     return {name: value for name, value in entry.items() if name not in drop}

@@ -44,6 +44,12 @@ CALLS = [
     ("matrix", {"view": "cross", "bug": "verl-6782"}, "rows", 5),
     ("matrix", {"view": "frameworks"}, "rows", 7),
     ("matrix", {"view": "versions"}, "rows", 7),
+    ("matrix", {"view": "versions", "framework": "trl"}, "rows", 7),
+    ("avoid", {"framework": "deepspeed"}, "lines", 3),
+    ("avoid", {"focus": "nan", "framework": "deepspeed", "versions": {"deepspeed": "0.18.5"}}, "lines", 5),
+    ("avoid", {"focus": "muon", "framework": "megatron"}, "lines", 2),
+    ("avoid", {"focus": "moe", "framework": "verl"}, "lines", 3),
+    ("avoid", {"focus": "all", "framework": "deepspeed", "versions": "deepspeed=0.17.6"}, "lines", 3),
     ("playbook", {"topic": "fsdp"}, "steps", 8),
     ("explain", {"id": "deepspeed-8061", "view": "theory"}, "chain", 2),
     ("explain", {"id": "deepspeed-8061", "view": "bug"}, "chain", 4),
@@ -79,6 +85,18 @@ async def test_what_is_not_known_is_an_error_of_one_line(client):
     assert result.is_error
     assert "\n" not in result.content[0].text
     assert result.content[0].text.startswith("no bug 'verl-1'")
+
+
+async def test_avoid_answers_in_the_frameworks_syntax(client):
+    result = await client.call_tool(
+        "avoid", {"focus": "streams", "framework": "DeepSpeed", "versions": {"deepspeed": "0.18.5"}}
+    )
+    data = result.structured_content
+    assert json.loads(data["fragment"]) == {"zero_optimization": {"overlap_comm": False}}
+    assert data["lines"][0]["source"] == "https://github.com/deepspeedai/DeepSpeed/pull/7965"
+    assert any(note.startswith("checked by our rules: no finding") for note in data["notes"])
+    refused = await client.call_tool("avoid", {"focus": "nan"})
+    assert refused.is_error and "framework" in refused.content[0].text
 
 
 async def test_more_detail_says_more(client):
@@ -117,6 +135,7 @@ async def test_bugs_rules_and_schemas_have_templates(client):
         ("rule://lora-merge-stale-weights", "id", "lora-merge-stale-weights"),
         ("rule://D08", "id", "D08"),
         ("schema://fixes", "title", "FixesAnswer"),
+        ("schema://avoid", "title", "AvoidAnswer"),
     ],
 )
 async def test_a_bug_a_rule_and_a_schema_are_json(client, uri, field, value):
@@ -144,6 +163,7 @@ async def test_an_answer_conforms_to_its_schema(client, tool):
         "match_skill": {"query": "GRPO NaN"},
         "validate_config": {"config": "a.b=1"},
         "estimate_memory": {"model": "Qwen3-4B"},
+        "avoid": {"framework": "deepspeed"},
     }
     arguments = needed.get(tool, {})
     answer = (await client.call_tool(tool, arguments)).structured_content

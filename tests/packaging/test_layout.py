@@ -42,6 +42,7 @@ LAYERS = {
     "proofs": {"proofs", "lookup", "configs", "store"},
     "memory": {"memory", "configs", "store"},
     "rtx4090": {"rtx4090", "memory", "lookup", "validate", "checks", "configs", "store"},
+    "avoid": {"avoid", "lookup", "validate", "checks", "configs", "store"},
     "logs": {"logs", "configs", "store"},
     "diagnosis": {"diagnosis", "logs", "lookup", "validate", "checks", "configs", "store"},
     "edits": {"edits", "validate", "configs"},
