@@ -130,7 +130,7 @@ def _add_lookups(verbs: Any) -> None:
     verb.add_argument("--offset", type=int, default=0, metavar="N", help="go on from here")
     verb.add_argument("--limit", type=_positive, metavar="N", help="most rows")
     verb = add("avoid", "Config lines that avoid a hazard, in the framework's own syntax", _avoid)
-    verb.add_argument("focus", choices=_FOCUS, metavar="FOCUS", help=", ".join(_FOCUS))
+    verb.add_argument("focus", choices=FOCUS, metavar="FOCUS", help=", ".join(FOCUS))
     verb.add_argument("--framework", required=True, metavar="NAME", help="whose config it is, e.g. verl")
     verb.add_argument(
         "--version",
@@ -359,7 +359,7 @@ def _fixes(options: argparse.Namespace, detail: str) -> Any:
 def _avoid(options: argparse.Namespace, detail: str) -> Any:
     from .avoid.avoid import avoid
 
-    return avoid(options.focus, options.framework, _versions(options), detail)
+    return avoid(options.focus, options.framework, versions(options), detail)
 
 
 def _matrix(options: argparse.Namespace, detail: str) -> Any:
