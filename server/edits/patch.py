@@ -135,6 +135,8 @@ class _Work:
     def _edited(self, task: _Task, pending: Sequence[Edit]) -> tuple[tuple[dict[str, str], Report], list[EditRow]]:
         if not pending:
             raise NotEditable("the settings have these values already")
+        if again := {edit.key for edit in pending} & {row.key for row in self.edits}:
+            raise NotEditable(f"an earlier edit has set {again.pop()}; run it again on the result")
         failure: NotEditable | None = None
         for places in self._choices(task, pending):
             texts, rows = dict(self.texts), []

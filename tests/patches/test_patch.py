@@ -81,6 +81,15 @@ def test_edits_that_follow_find_their_lines_after_one_that_moved_them(tmp_path: 
     assert new == LAUNCH.replace("rollout.n=$N", "rollout.n=8")
 
 
+def test_no_edit_undoes_an_earlier_one(tmp_path: Path) -> None:
+    example = (Path(__file__).parents[2] / "examples/verl_lora.sh").read_text()
+    result = fixed(tmp_path, {"run.sh": example}, versions={"verl": "0.8.0"}, world_size=5)
+    keys = [row.key for row in result.patch.edits]
+    assert keys.count("actor_rollout_ref.actor.ppo_mini_batch_size") == 1
+    assert len(set(keys)) == len(keys)
+    assert left(result)["train-batch-not-multiple-of-mini-batch"].startswith("an earlier edit has set ")
+
+
 def test_a_setting_that_is_not_written_yet_is_added(tmp_path: Path) -> None:
     text = (
         '{\n  "zero_optimization": {\n    "stage": 2,\n    "overlap_comm": true\n  },\n  "bf16": {"enabled": true}\n}'
