@@ -113,6 +113,30 @@ def test_a_renamed_key_gets_its_new_name(tmp_path: Path) -> None:
     assert new == text.replace("critic.model.fsdp_config.", "critic.fsdp.")
 
 
+def test_each_launch_of_a_script_is_mended_where_it_stands(tmp_path: Path) -> None:
+    text = LAUNCH.replace("rollout.n=$N", "rollout.n=1").replace(
+        "trainer.nnodes=1", "critic.model.fsdp_config.param_offload=True trainer.nnodes=1"
+    )
+    result = fixed(tmp_path, {"run.sh": text + text}, versions={"verl": "0.8.0"})
+    (new,) = result.patch.texts.values()
+    assert new == (text + text).replace("rollout.n=1", "rollout.n=8").replace(
+        "critic.model.fsdp_config.", "critic.fsdp."
+    )
+    assert len(result.patch.edits) == 4
+
+
+def test_the_edits_of_one_fix_do_not_move_each_other(tmp_path: Path) -> None:
+    text = LAUNCH.replace("rollout.n=$N", "rollout.n=8").replace(
+        "trainer.nnodes=1",
+        "actor_rollout_ref.rollout.top_p=0.9 algorithm.rollout_correction.rollout_is=token trainer.nnodes=1",
+    )
+    text = text.replace("trainer.nnodes=1", "actor_rollout_ref.rollout.calculate_log_probs=True trainer.nnodes=1")
+    result = fixed(tmp_path, {"run.sh": text}, versions={"verl": "0.8.0"})
+    assert made(result) == [("truncated-sampling-with-rollout-correction", "top_p", 1.0)]
+    (new,) = result.patch.texts.values()
+    assert new == text.replace("top_p=0.9", "top_p=1.0")
+
+
 def test_a_key_that_only_looks_like_another_is_left(tmp_path: Path) -> None:
     text = LAUNCH.replace("trainer.nnodes", "trainer.nnodess")
     result = fixed(tmp_path, {"run.sh": text}, unsafe=False, versions={"verl": "0.8.0"})
