@@ -15,7 +15,7 @@ from . import __version__
 from .cli_validate import EXIT_FINDINGS, EXIT_OK, wants_colour
 from .configs.files import printable
 from .configs.values import InputError
-from .many import Checked, Outcome, Task, find_files, validate_each
+from .many import Checked, Outcome, Task, check_project_files, find_files, validate_each
 from .model import SEVERITIES, clean, to_dict
 
 _BAR = 30
@@ -26,6 +26,7 @@ def validate_many(options: argparse.Namespace, chosen: dict[str, Any]) -> int:
     """Validate each file and print in the format asked for. Returns the exit code. Raises InputError."""
     targets = [Path(target) for target in options.targets]
     paths = find_files(targets)
+    check_project_files(targets)
     edits: Literal["", "diff", "fix", "data"] = "diff" if options.diff else "fix" if options.fix else ""
     if options.format == "sarif" and not edits:
         edits = "data"

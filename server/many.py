@@ -9,13 +9,17 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .configs.assembly import ADAPTERS, project_folder
-from .configs.values import InputError
+from .configs.values import InputError, ProjectFileError
 from .limits import MAX_RUN_FILES
 from .model import Report
+from .paths import PROJECT_FILE
 from .validate import validate_targets
+
+if TYPE_CHECKING:
+    from .project_file import ProjectFile
 
 SUFFIXES = frozenset(
     (".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".sub", ".yaml", ".yml", ".json", ".jsonc", ".toml", ".py", ".ipynb")
@@ -129,13 +133,18 @@ def _validate_chunk(paths: Sequence[Path], task: Task) -> list[Outcome]:
 
 
 def validate_one(path: Path, task: Task) -> Outcome:
-    """Validate one file; what is no launch or config of a framework with an adapter is skipped."""
+    """Validate one file; what is no launch or config of a framework with an adapter is skipped.
+
+    Raises ProjectFileError.
+    """
     try:
         if _is_excluded(path):
             return Outcome(str(path), skipped="excluded")
-        if path.is_file() and path.stat().st_size == 0:
+        if path.name == PROJECT_FILE or (path.is_file() and path.stat().st_size == 0):
             return Outcome(str(path), skipped="no launch or config")
         report = validate_targets([path], **task.options)
+    except ProjectFileError:
+        raise
     except InputError as error:
         return Outcome(str(path), skipped="unreadable", error=str(error))
     if report.framework not in ADAPTERS:
@@ -155,12 +164,23 @@ def validate_one(path: Path, task: Task) -> Outcome:
     )
 
 
+def check_project_files(targets: Iterable[Path]) -> None:
+    """Read the project files of the targets. Raises ProjectFileError, before anything is printed."""
+    for target in targets:
+        _project_file(target / "run" if target.is_dir() else target)
+
+
 def _is_excluded(path: Path) -> bool:
+    found = _project_file(path)
+    return found is not None and found.excludes(path.resolve())
+
+
+def _project_file(path: Path) -> ProjectFile | None:
     from .project_file import find_project_file, load_project_file
 
     project = project_folder(path)
     found = find_project_file(path, project)
-    return found is not None and load_project_file(found, project).excludes(path.resolve())
+    return load_project_file(found, project) if found is not None else None
 
 
 def _with_edits(checked: Checked, path: Path, task: Task) -> None:
@@ -173,9 +193,14 @@ def _with_edits(checked: Checked, path: Path, task: Task) -> None:
     from .render.patch import diff_text, edit_lines, patch_data
 
     fixed = fix_run([path], task.options, unsafe=task.unsafe, report=checked.report)
-    if task.edits == "fix":
-        fixed.write()
-        checked.report = fixed.patch.report
+    wants_files = task.edits == "fix"
+    try:
+        if wants_files:
+            fixed.write()
+    except InputError as error:  # the other files are none the worse
+        checked.edit_lines = [f"not edited {error}"]
+        return
+    checked.report = fixed.patch.report if wants_files else checked.report
     checked.diff = diff_text(fixed.old_texts, fixed.patch.texts)
-    checked.edit_lines = edit_lines(fixed.patch, "edited" if task.edits == "fix" else "would edit")
-    checked.patch = patch_data(fixed, written=task.edits == "fix")
+    checked.edit_lines = edit_lines(fixed.patch, "edited" if wants_files else "would edit")
+    checked.patch = patch_data(fixed, written=wants_files)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from .configs.files import printable, read_text
-from .configs.values import Document, InputError
+from .configs.values import Document, InputError, ProjectFileError
 from .limits import MAX_DEPTH, MAX_IGNORED_RULES
 from .paths import PROJECT_FILE
 
@@ -80,7 +80,7 @@ class ProjectFile:
 def find_project_file(target: Path, top: Path) -> Path | None:
     """The nearest project file from the target's folder up to `top`, None without one. Both are resolved first.
 
-    Raises InputError for a link that leads out of `top`.
+    Raises ProjectFileError for a link that leads out of `top`.
     """
     top, folder = top.resolve(), target.resolve()
     folder = folder if folder.is_dir() else folder.parent
@@ -88,7 +88,9 @@ def find_project_file(target: Path, top: Path) -> Path | None:
         place = folder / PROJECT_FILE
         if place.is_file():
             if not place.resolve().is_relative_to(top):
-                raise InputError(f"{printable(place)}: leads out of the project folder; put the file itself there")
+                raise ProjectFileError(
+                    f"{printable(place)}: leads out of the project folder; put the file itself there"
+                )
             return place
         if folder == top or folder == folder.parent or not folder.is_relative_to(top):
             return None
@@ -97,9 +99,17 @@ def find_project_file(target: Path, top: Path) -> Path | None:
 
 
 def load_project_file(path: Path, top: Path) -> ProjectFile:
-    """Read a project file; its own rules are read inside `top` only. Raises InputError with file and key."""
-    status = path.stat()
-    stated = _load(path, (status.st_mtime_ns, status.st_size))
+    """Read a project file; its own rules are read inside `top` only. Raises ProjectFileError with file and key."""
+    try:
+        status = path.stat()
+        return _with_rules(_load(path, (status.st_mtime_ns, status.st_size)), top)
+    except InputError as error:
+        raise ProjectFileError(str(error)) from None
+    except OSError as error:
+        raise ProjectFileError(f"{_shown(path)}: cannot be read ({error.strerror or 'I/O error'})") from None
+
+
+def _with_rules(stated: ProjectFile, top: Path) -> ProjectFile:
     rules = _own_rules(stated, top.resolve())
     own = {rule["id"] for rule in rules}
     for number, entry in enumerate(stated.ignore, 1):

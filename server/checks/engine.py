@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from ..configs.run_config import EXPLICIT, RunConfig, Setting
+from ..configs.run_config import DEFAULT, EXPLICIT, RunConfig, Setting
 from ..configs.values import Unresolved
 from ..deadline import passed
 from ..model import SEVERITIES, Edit, Finding, Fix, SettingRef
@@ -257,7 +257,7 @@ def _fix(rule: Rule, hit: Hit, run: RunConfig) -> Fix | None:
     described = rule.get("fix") or {}
     text = hit.fix or described.get("text", "")
     wanted = hit.edits or described.get("edits", {})
-    edits = [_edit(run, name, value) for name, value in wanted.items()]
+    edits = [_edit(run, name, value) for name, value in wanted.items() if not _is_default(run, name, value)]
     edits += [_edit(run, name, action="remove") for name in described.get("remove", ()) if _is_written(run, name)]
     if not text and not edits:
         return None
@@ -269,6 +269,12 @@ def _edit(run: RunConfig, name: str, value: Any = None, action: str = "set") -> 
         return Edit(run.key_of(name), value, action=action)
     setting = run.settings[name]
     return Edit(setting.key, value, setting.file, setting.line, setting.value, action)
+
+
+def _is_default(run: RunConfig, name: str, value: Any) -> bool:
+    """Whether nobody wrote the field and it has the value already."""
+    setting = run.settings.get(name)
+    return setting is not None and setting.origin == DEFAULT and setting.known and setting.value == value
 
 
 def _is_written(run: RunConfig, name: str) -> bool:

@@ -15,6 +15,10 @@ class InputError(Exception):
     """The input cannot be read at all; the text says why and what to do next, in one line."""
 
 
+class ProjectFileError(InputError):
+    """The project file, or a rule that it names, is faulty: no run of the project can be validated."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unresolved:
     """A value that is only partly known: `text` as far as it goes, `names` of what would decide it."""

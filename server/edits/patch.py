@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from .text import edit_text
 from .writing import SourceText
 
 Validate = Callable[[Mapping[Path, str]], Report]
+_Place = tuple[str, Change]  # name of the file, and the change in it
 _TRIES = 6  # places that are tried for a new setting
 _MAX_TASKS = 200  # fixes tried in one run; each costs a validation
 
@@ -56,8 +57,9 @@ class _Task:
 
     @property
     def name(self) -> tuple[Any, ...]:
-        edits = tuple((edit.action, edit.key, edit.new_key, repr(edit.value)) for edit in self.fix.edits)
-        return self.rule, self.setting.key if self.setting else "", edits
+        """The same fix again has the same name, at another place it has another."""
+        edits = tuple((edit.action, edit.key, edit.new_key, repr(edit.value), edit.line) for edit in self.fix.edits)
+        return self.rule, (self.setting.key, self.setting.line) if self.setting else "", edits
 
 
 def make_patch(
@@ -119,7 +121,10 @@ class _Work:
         return Patch(self.report, changed, self.edits, self.skipped)
 
     def skip(self, task: _Task, edits: Iterable[Edit], reason: str) -> None:
-        self.skipped += [_row(task, edit, edit.file, edit.line, reason) for edit in edits]
+        for edit in edits:
+            row = _row(task, edit, edit.file, edit.line, reason)
+            if all(replace(earlier, line=row.line) != row for earlier in self.skipped):  # lines may have moved
+                self.skipped.append(row)
 
     def attempt(self, task: _Task) -> None:
         """Make all edits of one fix, or none of them."""
@@ -131,15 +136,20 @@ class _Work:
             return
         self.texts, self.report = texts
         self.edits += rows
+        made = {(row.rule, row.file, row.key, repr(row.old)) for row in rows}
+        self.skipped = [row for row in self.skipped if (row.rule, row.file, row.key, repr(row.old)) not in made]
 
     def _edited(self, task: _Task, pending: Sequence[Edit]) -> tuple[tuple[dict[str, str], Report], list[EditRow]]:
         if not pending:
             raise NotEditable("the settings have these values already")
+        made = {(row.key, repr(row.value)) for row in self.edits if row.action == SET}
+        if again := [edit.key for edit in pending if edit.file and (edit.key, repr(edit.old)) in made]:
+            raise NotEditable(f"an earlier edit has set {again[0]}; run it again on the result")
         failure: NotEditable | None = None
         for places in self._choices(task, pending):
             texts, rows = dict(self.texts), []
             try:
-                for edit, (name, change) in zip(pending, places, strict=True):
+                for edit, (name, change) in _last_line_first(pending, places):
                     texts[name] = edit_text(texts[name], self._format(name), change)
                     rows.append(_row(task, edit, name, change.line or change.near_line, ""))
                 return (texts, self._checked(task, texts, pending)), rows
@@ -147,7 +157,7 @@ class _Work:
                 failure = failure or refusal  # that of the likeliest place
         raise failure or NotEditable("there is no setting beside which it could be written")
 
-    def _choices(self, task: _Task, edits: Sequence[Edit]) -> Iterable[list[tuple[str, Change]]]:
+    def _choices(self, task: _Task, edits: Sequence[Edit]) -> Iterable[list[_Place]]:
         """Ways to make the edits, the likeliest first: a setting that is not written yet may go to several places."""
         fixed = [self._place(edit) if edit.file or edit.action != SET else None for edit in edits]
         if None not in fixed:
@@ -156,7 +166,7 @@ class _Work:
         for near in self._neighbours(task, [edit for edit, place in zip(edits, fixed, strict=True) if place is None]):
             yield [place or _beside(edit, near) for edit, place in zip(edits, fixed, strict=True)]
 
-    def _place(self, edit: Edit) -> tuple[str, Change]:
+    def _place(self, edit: Edit) -> _Place:
         if edit.file not in self.texts:
             where = edit.file or "no file"
             raise NotEditable(f"{edit.key} is written in {where}, which was not named; name it to have it edited")
@@ -202,7 +212,13 @@ class _Work:
             raise NotEditable(f"the edited file cannot be read: {error}") from None
 
 
-def _beside(edit: Edit, near: SettingRef) -> tuple[str, Change]:
+def _last_line_first(edits: Sequence[Edit], places: Sequence[_Place]) -> list[tuple[Edit, _Place]]:
+    """Edits with their places, so that none moves the line of one that is still to come."""
+    pairs = zip(edits, places, strict=True)
+    return sorted(pairs, key=lambda pair: -(pair[1][1].line or pair[1][1].near_line))
+
+
+def _beside(edit: Edit, near: SettingRef) -> _Place:
     flag = near.key.startswith("--") and not edit.key.startswith("-")
     key = f"--{edit.key}" if flag else edit.key
     return near.file, Change(ADD, key, value=edit.value, old=near.value, near=near.key, near_line=near.line)
@@ -248,7 +264,7 @@ def _bare(key: str) -> str:
 def _require_gone(task: _Task, before: Report, after: Report) -> None:
     if task.rule == "unknown-key":
         key = task.setting.key if task.setting else ""
-        if any(row.key == key for row in after.unknown_keys):
+        if _unknown(key, after) >= _unknown(key, before):
             raise NotEditable("the key is still unknown after the edit")
         return
     if _count(task, after) >= _count(task, before):
@@ -262,6 +278,10 @@ def _count(task: _Task, report: Report) -> int:
     key = task.setting.key if task.setting else ""
     rows = (finding for finding in report.findings if finding.rule == task.rule)
     return sum((row.setting.key if row.setting else "") == key for row in rows)
+
+
+def _unknown(key: str, report: Report) -> int:
+    return sum(row.key == key for row in report.unknown_keys)
 
 
 def _require_nothing_new(before: Report, after: Report) -> None:

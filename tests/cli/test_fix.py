@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,21 @@ def test_many_files_are_fixed_each_on_its_own(script: Path, capsys: pytest.Captu
     assert [line for line in shown.out.splitlines() if line.startswith("+++")] == ["+++ b/run.sh", "+++ b/sub/b.sh"]
     assert main(["validate", ".", "--fix", "--unsafe", *VERSION]) == 0
     assert script.read_text() == Path("sub/b.sh").read_text() == WITHOUT_MODE.replace("rollout.n=1", "rollout.n=8")
+
+
+def test_a_file_that_cannot_be_written_is_said_and_the_others_are_edited(
+    script: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("b.sh").write_text(SCRIPT)
+    replace = os.replace
+
+    def fails_for_run(source: str, target: Path) -> None:
+        if target.name == "run.sh":
+            raise PermissionError(13, "Permission denied")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fails_for_run)
+    assert main(["validate", ".", "--fix", *VERSION]) == 1
+    assert "not edited " in capsys.readouterr().err
+    assert (script.read_text(), Path("b.sh").read_text()) == (SCRIPT, WITHOUT_MODE)
+    assert sorted(path.name for path in Path(".").iterdir()) == ["b.sh", "run.sh"]

@@ -235,6 +235,14 @@ def test_an_own_rule_that_leads_out_of_the_project_is_refused(
         report(project, "rules: guard")
 
 
+def test_a_fault_ends_a_run_over_a_folder_before_it_prints(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / ".grpo-guard.yaml").write_text("gpus: H100")
+    assert main(["validate", "runs", "--format", "json"]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert "the file has no key gpus" in shown.err
+
+
 def test_an_empty_file_states_nothing(project: Path) -> None:
     (project / ".grpo-guard.yaml").write_text("# later\n")
     stated = load_project_file(project / ".grpo-guard.yaml", project)

@@ -66,6 +66,29 @@ async def test_an_absolute_path_inside_the_working_directory_is_shown_short(call
     assert [source["path"] for source in result.structured_content["sources"]] == ["run.sh"]
 
 
+async def test_edits_come_as_data_and_nothing_is_written(call, folder):
+    result = await call(path="run.sh")
+    (finding,) = [row for row in result.structured_content["findings"] if row["rule"] == "one-sample-groups"]
+    assert finding["fix"]["edits"] == [
+        {"key": "actor_rollout_ref.rollout.n", "value": 8, "file": "run.sh", "line": 3, "old": 1}
+    ]
+    assert finding["fix"]["safety"] == "unsafe"
+    assert (folder / "run.sh").read_text() == SCRIPT
+
+
+async def test_a_certain_new_name_comes_as_an_edit(call):
+    script = SCRIPT.replace("trainer.nnodes=1", "critic.model.fsdp_config.param_offload=True trainer.nnodes=1")
+    result = await call(config=script, versions={"verl": "0.8.0"})
+    (finding,) = [row for row in result.structured_content["findings"] if row["rule"] == "unknown-key"]
+    assert finding["fix"]["edits"] == [
+        {
+            "key": "critic.model.fsdp_config.param_offload", "file": "<text>", "line": 5, "action": "rename",
+            "new_key": "critic.fsdp.param_offload",
+        }
+    ]  # fmt: skip
+    assert finding["fix"]["safety"] == "safe"
+
+
 async def test_by_text(call):
     assert "one-sample-groups" in rules_of(await call(config=SCRIPT))
 

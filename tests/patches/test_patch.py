@@ -81,6 +81,15 @@ def test_edits_that_follow_find_their_lines_after_one_that_moved_them(tmp_path: 
     assert new == LAUNCH.replace("rollout.n=$N", "rollout.n=8")
 
 
+def test_no_edit_undoes_an_earlier_one(tmp_path: Path) -> None:
+    example = (Path(__file__).parents[2] / "examples/verl_lora.sh").read_text()
+    result = fixed(tmp_path, {"run.sh": example}, versions={"verl": "0.8.0"}, world_size=5)
+    keys = [row.key for row in result.patch.edits]
+    assert keys.count("actor_rollout_ref.actor.ppo_mini_batch_size") == 1
+    assert len(set(keys)) == len(keys)
+    assert left(result)["train-batch-not-multiple-of-mini-batch"].startswith("an earlier edit has set ")
+
+
 def test_a_setting_that_is_not_written_yet_is_added(tmp_path: Path) -> None:
     text = (
         '{\n  "zero_optimization": {\n    "stage": 2,\n    "overlap_comm": true\n  },\n  "bf16": {"enabled": true}\n}'
@@ -102,6 +111,30 @@ def test_a_renamed_key_gets_its_new_name(tmp_path: Path) -> None:
     ]
     (new,) = result.patch.texts.values()
     assert new == text.replace("critic.model.fsdp_config.", "critic.fsdp.")
+
+
+def test_each_launch_of_a_script_is_mended_where_it_stands(tmp_path: Path) -> None:
+    text = LAUNCH.replace("rollout.n=$N", "rollout.n=1").replace(
+        "trainer.nnodes=1", "critic.model.fsdp_config.param_offload=True trainer.nnodes=1"
+    )
+    result = fixed(tmp_path, {"run.sh": text + text}, versions={"verl": "0.8.0"})
+    (new,) = result.patch.texts.values()
+    assert new == (text + text).replace("rollout.n=1", "rollout.n=8").replace(
+        "critic.model.fsdp_config.", "critic.fsdp."
+    )
+    assert len(result.patch.edits) == 4
+
+
+def test_the_edits_of_one_fix_do_not_move_each_other(tmp_path: Path) -> None:
+    text = LAUNCH.replace("rollout.n=$N", "rollout.n=8").replace(
+        "trainer.nnodes=1",
+        "actor_rollout_ref.rollout.top_p=0.9 algorithm.rollout_correction.rollout_is=token trainer.nnodes=1",
+    )
+    text = text.replace("trainer.nnodes=1", "actor_rollout_ref.rollout.calculate_log_probs=True trainer.nnodes=1")
+    result = fixed(tmp_path, {"run.sh": text}, versions={"verl": "0.8.0"})
+    assert made(result) == [("truncated-sampling-with-rollout-correction", "top_p", 1.0)]
+    (new,) = result.patch.texts.values()
+    assert new == text.replace("top_p=0.9", "top_p=1.0")
 
 
 def test_a_key_that_only_looks_like_another_is_left(tmp_path: Path) -> None:
