@@ -34,6 +34,7 @@ from grpo_guard.store import lookup
 
 Case = dict[str, Any]
 _REPORTS = Path(__file__).with_name("reports.yaml")
+_UNSEEN = Path(__file__).with_name("unseen.yaml")
 _CUE_WEIGHTS = (0.0, 0.05, 0.1, 0.15)
 _REPOSITORIES = {"rl": "nemo-rl", "megatron-lm": "megatron"}
 
@@ -196,8 +197,8 @@ def reliability(results: Sequence[Result]) -> list[dict[str, float]]:
     return rows
 
 
-def own_reports() -> list[Case]:
-    """reports.yaml as cases; the label is the pattern of the entry that a report was written from."""
+def own_reports(file: Path = _REPORTS) -> list[Case]:
+    """A file of reports as cases; the label is the pattern of the entry that a report was written from."""
     return [
         {
             "id": row["bug"],
@@ -207,7 +208,7 @@ def own_reports() -> list[Case]:
             "config_excerpt": row.get("config", []),
             "truth": {"pattern": lookup.bugs()[row["bug"]]["pattern"], "bug_ref": row["bug"]},
         }
-        for row in yaml.safe_load(_REPORTS.read_text(encoding="utf-8"))
+        for row in yaml.safe_load(file.read_text(encoding="utf-8"))
     ]
 
 
@@ -215,8 +216,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", type=Path, nargs="?")
     parser.add_argument("--misses", action="store_true", help="also list the held-out cases that were missed")
+    parser.add_argument("--unseen", action="store_true", help="the second set of reports (unseen.yaml)")
     options = parser.parse_args()
-    cases: list[Case] = yaml.safe_load(options.cases.read_text(encoding="utf-8")) if options.cases else own_reports()
+    own = own_reports(_UNSEEN if options.unseen else _REPORTS)
+    cases: list[Case] = yaml.safe_load(options.cases.read_text(encoding="utf-8")) if options.cases else own
     held_out = [answer(case, entries_of(case)) for case in cases]
     settings = {
         "BM25": bm25(cases),
