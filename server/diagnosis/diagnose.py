@@ -14,11 +14,13 @@ from .confidence import confidences
 from .evidence import Evidence, gather
 from .model import Diagnosis, Hypothesis, Signal
 from .ranking import Candidate, Ranked, fixed_before, rank
+from .scope import concerns
 from .words import as_written
 
 LIMIT = 5
 _BUGS, _OTHER_NUMBERS, _EVIDENCE, _REFERENCES = 3, 2, 6, 4
 _QUOTED = 160
+_SIGNS = 4
 
 
 def diagnose(
@@ -96,7 +98,7 @@ def _signals(evidence: Evidence, ranked: Ranked) -> list[Signal]:
 
 def _hypothesis(place: int, candidate: Candidate, confidence: float, evidence: Evidence, ranked: Ranked) -> Hypothesis:
     pattern = lookup.patterns()[candidate.pattern]
-    bugs = _bugs_shown(candidate, ranked)
+    bugs = _bugs_shown(candidate, evidence, ranked)
     entries = [lookup.bugs()[name] for name in bugs]
     checks = [f"{step['do']} {step.get('command', '')}".strip() for step in pattern["first_checks"][:2]]
     return Hypothesis(
@@ -118,12 +120,14 @@ def _repair(bug: Mapping[str, Any]) -> str:
     return f"{bug['id']}: {bug['fix']}{other}"
 
 
-def _bugs_shown(candidate: Candidate, ranked: Ranked) -> list[str]:
-    """The pattern's bugs that are nearly as like the input as the best bug of all."""
+def _bugs_shown(candidate: Candidate, evidence: Evidence, ranked: Ranked) -> list[str]:
+    """The pattern's bugs that can be this run's and are nearly as like the input as the best bug of all."""
     best = max((row.bugs[0][1] for row in ranked.candidates if row.bugs), default=0.0)
     knobs = index.data()["knobs"]
     floor = max(best * float(knobs["bug_shown"]), float(knobs["bug_least"]))
-    return [name for name, score in candidate.bugs[:_BUGS] if score >= floor]
+    known = lookup.bugs()
+    near = [name for name, score in candidate.bugs if score >= floor]
+    return [name for name in near if concerns(known[name], evidence)][:_BUGS]
 
 
 def other_numbers(bug: Mapping[str, Any], most: int = _OTHER_NUMBERS) -> list[str]:
@@ -148,6 +152,9 @@ def _for(candidate: Candidate, evidence: Evidence, ranked: Ranked, bugs: Sequenc
     for finding in evidence.findings:
         if finding.pattern == candidate.pattern:
             lines.append(f"config, {finding.rule}: {finding.message}")
+    knobs = index.data()["knobs"]
+    if candidate.leaning and (signs := candidate.leaning.told(_SIGNS, float(knobs["sign_told"]))):
+        lines.append(f"signs that known defects of this kind share: {', '.join(signs)}")
     told = _told(f"pattern:{candidate.pattern}", evidence, ranked, 6)
     lines += [f"words that speak for it: {told}"] if told else []
     lines += [f"like {name}: {known[name]['title']}" for name in bugs]
@@ -192,7 +199,7 @@ def _ask_next(evidence: Evidence, ranked: Ranked, chosen: Sequence[Candidate], a
         asked.append("The log: the first error with 20 lines before it, or the metrics of the steps around it.")
     if not evidence.config.strip():
         asked.append("The launch script or config.")
-    packages = [package for bug in _bugs_shown(chosen[0], ranked)[:2] for package in lookup.bugs()[bug]["ranges"]]
+    packages = [package for bug in _bugs_shown(chosen[0], evidence, ranked)[:2] for package in lookup.bugs()[bug]["ranges"]]
     if missing := [name for name in dict.fromkeys(packages) if name not in evidence.versions]:
         asked.append(f"Version of {', '.join(missing[:3])}: it decides whether a known bug can be it.")
     return asked[:4]

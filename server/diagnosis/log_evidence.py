@@ -13,6 +13,7 @@ from ..logs.lines import Chunk, Cutter, bare, chunks_of_file, chunks_of_text, op
 from ..model import Curve
 from . import signatures
 from .evidence import Evidence
+from .really_ran import versions_that_differ
 from .signals import LogSignal, detect
 
 _ALL_LINES = 60  # a log this short is read whole; of a longer one the telling lines
@@ -46,6 +47,7 @@ def take_logs(found: Evidence, logs: Sequence[Path | str]) -> None:
     found.told = _told(signals)
     found.curves = _curves(reading, signals)
     found.framework = found.framework or reading.framework
+    found.signals += versions_that_differ(found.versions, reading.versions)
     found.versions = {**reading.versions, **found.versions}
     found.printed = {key: row.value for key, row in reading.config.items()}
     coverage = reading.coverage

@@ -1,8 +1,9 @@
 """Which patterns of failure fit the evidence, and which known bugs: a sum whose every part can be shown.
 
 A pattern's score is what its known bugs share with the user's text (the best few, each counting half of the one
-before), plus what its own description shares, divided by the best pattern's such sum; to that are added fixed amounts
-for cues in the words, error lines, findings in the config and signals of the logs. Weights: knowledge/diagnosis.yaml.
+before), plus what its own description shares, divided by the best pattern's such sum; to that are added amounts for
+cues and single signs in the words, error lines, findings in the config and signals of the logs, and a small one for
+how common the pattern is. Weights: knowledge/diagnosis.yaml.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import Any
 from ..store import lookup
 from ..store.versions import in_range
 from . import index
-from .cues import Cue, cues_in
+from .cues import Cue, cues_in, signs_of
 from .evidence import Evidence
+from .leanings import Leaning, leanings
 from .words import terms
 
 
@@ -27,6 +29,7 @@ class Candidate:
     score: float
     parts: dict[str, float]
     cues: list[Cue] = field(default_factory=list)
+    leaning: Leaning | None = None
     bugs: list[tuple[str, float]] = field(default_factory=list)
 
 
@@ -47,7 +50,9 @@ def rank(evidence: Evidence, without: Collection[str] = ()) -> Ranked:
     symptoms = _symptom_scores(evidence, fits, knobs)
     by_words, own = _by_words(fits, bugs, symptoms, knobs)
     strength = max(by_words.values(), default=0.0)
-    cues = cues_in(evidence)
+    seen = signs_of(evidence)
+    cues, leaning = cues_in(seen), leanings(seen)
+    priors = index.data()["priors"]
     candidates = []
     for pattern in lookup.patterns():
         parts = {"words": by_words[pattern] / max(strength, knobs["least_strength"])}
@@ -55,8 +60,10 @@ def rank(evidence: Evidence, without: Collection[str] = ()) -> Ranked:
         parts["cues"] = knobs["cue"] * sum(cue.weight for cue in mine)
         parts["config"] = _config_part(evidence, pattern, knobs)
         parts["signals"] = knobs["signal"] * evidence.leanings.get(pattern, 0.0)
-        parts["prior"] = knobs["priors"].get(pattern, 0.0)
-        candidates.append(Candidate(pattern, sum(parts.values()), parts, mine, own.get(pattern, [])))
+        lean = leaning.get(pattern)
+        parts["signs"] = knobs["sign"] * lean.score if lean else 0.0
+        parts["prior"] = knobs["prior"] * priors[pattern]
+        candidates.append(Candidate(pattern, sum(parts.values()), parts, mine, lean, own.get(pattern, [])))
     candidates.sort(key=lambda candidate: -candidate.score)
     return Ranked(candidates, asked, symptoms, strength)
 

@@ -17,12 +17,11 @@ from .formats.loose import LooseLines
 from .formats.verl_console import VerlConsole
 from .lines import Chunk, bare
 from .model import Event, Printed, Source
-from .settings import VERSION_MARKS, PrintedSettings
+from .settings import SETTING_MARKS, VERSION_MARKS, PrintedSettings
 from .table import Table
 
 SCRAP_LINES = 400  # a text this short without records is read as pasted scraps
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)")
-_SETTING_MARKS = ("{'", "....")
 _START_LINES = 100_000  # settings and versions are printed at the start
 
 
@@ -65,7 +64,7 @@ class Console:
         readers = [row for row in self._readers if row.waiting or any(mark in text for mark in row.marks)]
         events = self._events.waiting or any(gate in text for gate in self._gates)
         early = self._lines < _START_LINES
-        settings = self._settings.waiting or (early and any(mark in text for mark in _SETTING_MARKS))
+        settings = self._settings.waiting or (early and any(mark in text for mark in SETTING_MARKS))
         versions = early and any(mark in text for mark in VERSION_MARKS)
         self._remember(chunk)
         self._lines += len(chunk.lines)

@@ -17,7 +17,7 @@ from .folders import logs_in, rank_of
 from .formats import csv_table, documents, tensorboard
 from .lines import Chunk, Cutter, chunks_of_file, chunks_of_text, open_log
 from .model import Event, LogReading, Printed, Source
-from .settings import flatten
+from .settings import arguments, flatten
 from .table import Table
 
 __all__ = ["LogReading", "read_logs"]
@@ -166,6 +166,9 @@ def _read_run_file(name: str, text: str, source: Source, reading: LogReading) ->
             data = json.loads(text)
         except (ValueError, RecursionError):
             source.notes.append("the JSON is cut or damaged")
+        if isinstance(data, dict) and isinstance(data.get("args"), list):
+            for key, value in arguments(data.pop("args")):
+                reading.config.setdefault(key, Printed(key, value, 0, source.path))
         data = {"wandb": data} if isinstance(data, dict) else None
     elif len(text) < 1_000_000:
         data = _wandb_config(text, source)
