@@ -41,7 +41,7 @@ def build_diagnosis(lookup: Mapping[str, Any]) -> dict[str, Any]:
         for kind, row in entries
         for pattern in row.get("signatures", ())
     ]
-    rows = examples(lookup["bugs"], titles, weights["signs"])
+    rows = examples(lookup["bugs"], {row["id"]: row for row in lookup["patterns"]}, titles, weights["signs"])
     strength = weights["knobs"]["prior_strength"]
     kept = {name: weights[name] for name in ("knobs", "kinds", "topics", "signs", "config_signs", "cues")}
     return {

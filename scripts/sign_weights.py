@@ -1,7 +1,7 @@
 """What signs say of patterns, learnt from the knowledge base: a linear model with one weight per sign and pattern.
 
 Every entry of knowledge/bugs is an example: the signs that its text shows (knowledge/diagnosis.yaml `signs`), and its
-pattern. Ridge regression of the pattern on the signs: rare signs count more (square root of their log rarity), rare
+pattern; so is every line of patterns.yaml that says how a pattern shows itself. Ridge regression of the pattern on the signs: rare signs count more (square root of their log rarity), rare
 patterns are weighted up (square root of their count), and a text's signs are scaled to length one. No labelled case
 takes part. build_diagnosis.py compiles the result; benchmarks/diagnosis/accuracy.py fits it again without the
 bugs that it holds out.
@@ -31,15 +31,22 @@ def text_of(bug: Mapping[str, Any], titles: Mapping[str, str]) -> str:
 
 
 def examples(
-    bugs: Mapping[str, Mapping[str, Any]], titles: Mapping[str, str], signs: Mapping[str, list[str]]
+    bugs: Mapping[str, Mapping[str, Any]],
+    patterns: Mapping[str, Mapping[str, Any]],
+    titles: Mapping[str, str],
+    signs: Mapping[str, list[str]],
 ) -> dict[str, tuple[str, frozenset[str]]]:
-    """Per entry its pattern and the signs of its text."""
+    """Per entry its pattern and the signs of its text; each line that says how a pattern shows itself is one more."""
     compiled = {name: re.compile("|".join(ways), re.IGNORECASE) for name, ways in signs.items()}
     found = {}
     for name, bug in sorted(bugs.items()):
         if bug["verdict"] in USED:
             text = text_of(bug, titles)
             found[name] = (bug["pattern"], frozenset(sign for sign, way in compiled.items() if way.search(text)))
+    for name, row in sorted(patterns.items()):
+        for place, text in enumerate([f"{row['title']}\n{row['says']}", *row["shows"]]):
+            seen = frozenset(sign for sign, way in compiled.items() if way.search(text))
+            found[f"{name}:{place}"] = (name, seen)
     return found
 
 

@@ -111,7 +111,7 @@ def given(case: Case) -> dict[str, Any]:
 def sign_rows() -> dict[str, tuple[str, frozenset[str]]]:
     titles = {name: row["title"] for name, row in lookup.symptoms().items()}
     ways = yaml.safe_load((KNOWLEDGE / "diagnosis.yaml").read_text(encoding="utf-8"))["signs"]
-    return sign_weights.examples(lookup.bugs(), titles, ways)
+    return sign_weights.examples(lookup.bugs(), lookup.patterns(), titles, ways)
 
 
 @lru_cache(maxsize=512)

@@ -53,6 +53,7 @@ def rank(evidence: Evidence, without: Collection[str] = ()) -> Ranked:
     seen = signs_of(evidence)
     cues, leaning = cues_in(seen), leanings(seen)
     priors = index.data()["priors"]
+    openness = _openness(by_words)
     candidates = []
     for pattern in lookup.patterns():
         parts = {"words": by_words[pattern] / max(strength, knobs["least_strength"])}
@@ -61,11 +62,17 @@ def rank(evidence: Evidence, without: Collection[str] = ()) -> Ranked:
         parts["config"] = _config_part(evidence, pattern, knobs)
         parts["signals"] = knobs["signal"] * evidence.leanings.get(pattern, 0.0)
         lean = leaning.get(pattern)
-        parts["signs"] = knobs["sign"] * lean.score if lean else 0.0
+        parts["signs"] = knobs["sign"] * openness * lean.score if lean else 0.0
         parts["prior"] = knobs["prior"] * priors[pattern]
         candidates.append(Candidate(pattern, sum(parts.values()), parts, mine, lean, own.get(pattern, [])))
     candidates.sort(key=lambda candidate: -candidate.score)
     return Ranked(candidates, asked, symptoms, strength)
+
+
+def _openness(by_words: Mapping[str, float]) -> float:
+    """How far the words leave it open (0 to 1): when one pattern's bugs fit clearly best, single signs count less."""
+    first, second = sorted(by_words.values(), reverse=True)[:2]
+    return (second / first) ** 2 if first > 0 else 1.0
 
 
 def _asked(evidence: Evidence, knobs: Mapping[str, Any]) -> dict[str, float]:

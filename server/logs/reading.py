@@ -143,6 +143,7 @@ def _read_chunks(
             console.take(chunk)
         console.finish()
         reading.events += console.events
+        reading.paces += [console.pace] if console.pace else []
         for key, printed in console.settings.items():
             reading.config.setdefault(key, printed)
         for package, version in console.versions.items():
