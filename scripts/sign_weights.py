@@ -1,10 +1,10 @@
 """What signs say of patterns, learnt from the knowledge base: a linear model with one weight per sign and pattern.
 
 Every entry of knowledge/bugs is an example: the signs that its text shows (knowledge/diagnosis.yaml `signs`), and its
-pattern; so is every line of patterns.yaml that says how a pattern shows itself. Ridge regression of the pattern on the signs: rare signs count more (square root of their log rarity), rare
-patterns are weighted up (square root of their count), and a text's signs are scaled to length one. No labelled case
-takes part. build_diagnosis.py compiles the result; benchmarks/diagnosis/accuracy.py fits it again without the
-bugs that it holds out.
+pattern; so is every line of patterns.yaml that says how a pattern shows itself. Ridge regression of the pattern on the
+signs: rare signs count more (square root of their log rarity), rare patterns are weighted up (square root of their
+count), and a text's signs are scaled to length one. No labelled case takes part. build_diagnosis.py compiles the
+result; benchmarks/diagnosis/accuracy.py fits it again without the bugs that it holds out.
 """
 
 from __future__ import annotations
@@ -84,7 +84,10 @@ def fit(
 
 
 def priors(
-    counts: Mapping[str, int], rows: Mapping[str, tuple[str, frozenset[str]]], patterns: Collection[str], strength: float
+    counts: Mapping[str, int],
+    rows: Mapping[str, tuple[str, frozenset[str]]],
+    patterns: Collection[str],
+    strength: float,
 ) -> dict[str, float]:
     """Per pattern the logarithm of its share among labelled cases, against an even share.
 

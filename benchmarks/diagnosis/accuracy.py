@@ -1,15 +1,17 @@
 """How often diagnose names the right pattern and bug on labelled cases, also for bugs that it does not know.
 
-python benchmarks/diagnosis/accuracy.py [CASES.yaml] [--misses]
+python benchmarks/diagnosis/accuracy.py [CASES.yaml | --unseen] [--misses]
 
 CASES.yaml: a list of {id, framework, user_text, log_excerpt, config_excerpt, versions, truth: {pattern, also_accepted,
-bug_ref}}; without it the reports that were written for this benchmark (reports.yaml). What is told apart:
+bug_ref}}; without it the reports that were written for this benchmark (reports.yaml, or unseen.yaml). With a bug held
+out, the weights of signs are fitted without it too. What is told apart:
 
   BM25          the cases themselves as documents, one left out at a time: the reference point
   known         the knowledge base as it is
   held out      the bug of each case is taken out of the knowledge base first: a bug that nobody entered
   by framework  only cues that were right in a case of another framework count, with the weight that is best there:
-                no rule that was tuned to a case helps it; known and held out as above
+                no rule that was tuned to a case helps it, and the prior is that of the other folds; known and held out
+                as above
   by pattern    the same with folds of one pattern each: no cue for the case's pattern is left at all
 """
 
@@ -31,8 +33,8 @@ import yaml
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import sign_weights
 
-from grpo_guard.diagnosis import index, ranking
 from grpo_guard.diagnosis import diagnose as diagnosis
+from grpo_guard.diagnosis import index, ranking
 from grpo_guard.diagnosis.evidence import gather
 from grpo_guard.diagnosis.words import terms
 from grpo_guard.store import lookup
@@ -111,12 +113,14 @@ def given(case: Case) -> dict[str, Any]:
 def sign_rows() -> dict[str, tuple[str, frozenset[str]]]:
     titles = {name: row["title"] for name, row in lookup.symptoms().items()}
     ways = yaml.safe_load((KNOWLEDGE / "diagnosis.yaml").read_text(encoding="utf-8"))["signs"]
-    return sign_weights.examples(lookup.bugs(), lookup.patterns(), titles, ways)
+    rows: dict[str, tuple[str, frozenset[str]]] = sign_weights.examples(lookup.bugs(), lookup.patterns(), titles, ways)
+    return rows
 
 
 @lru_cache(maxsize=512)
 def weights_without(bugs: frozenset[str]) -> dict[str, Any]:
-    return sign_weights.fit(sign_rows(), index.data()["signs"], bugs)
+    weights: dict[str, Any] = sign_weights.fit(sign_rows(), index.data()["signs"], bugs)
+    return weights
 
 
 @contextmanager
@@ -166,24 +170,28 @@ def cross_validated(cases: Sequence[Case], fold_of: Callable[[Case], str], hold_
 
 def scored(case: Case, without: frozenset[str]) -> list[ranking.Candidate]:
     with known_from(without):
-        return ranking.rank(gather(case["user_text"], **given(case)), without).candidates
+        rows: list[ranking.Candidate] = ranking.rank(gather(case["user_text"], **given(case)), without).candidates
+    return rows
 
 
 def prior_of(cases: Sequence[Case]) -> dict[str, float]:
     counts = Counter(case["truth"]["pattern"] for case in cases)
     strength = index.data()["knobs"]["prior_strength"]
-    return sign_weights.priors(counts, sign_rows(), lookup.patterns(), strength)
+    prior: dict[str, float] = sign_weights.priors(counts, sign_rows(), lookup.patterns(), strength)
+    return prior
 
 
 def ordered(
     rows: Sequence[ranking.Candidate], weight: float, proven: Set[str], prior: Mapping[str, float]
 ) -> list[str]:
     """Patterns in order, with proven cues only and another prior."""
-    share = index.data()["knobs"]["prior"]
+    share = float(index.data()["knobs"]["prior"])
 
     def score(row: ranking.Candidate) -> float:
         rest = sum(value for name, value in row.parts.items() if name not in ("cues", "prior"))
-        return rest + share * prior[row.pattern] + weight * sum(cue.weight for cue in row.cues if cue.why in proven)
+        return (
+            float(rest) + share * prior[row.pattern] + weight * sum(cue.weight for cue in row.cues if cue.why in proven)
+        )
 
     return [row.pattern for row in sorted(rows, key=lambda row: (-score(row), row.pattern))][:5]
 

@@ -8,7 +8,6 @@ there together, those that must not, the pattern that it speaks for (or against,
 from __future__ import annotations
 
 import re
-from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -33,7 +32,7 @@ def signs_of(evidence: Evidence) -> frozenset[str]:
     return seen | signs_in(evidence.config, "config_signs") if seen else seen
 
 
-def cues_in(seen: Set[str]) -> list[Cue]:
+def cues_in(seen: frozenset[str]) -> list[Cue]:
     """The cues that signs give, in the order of the file."""
     found = []
     for row in index.data()["cues"]:

@@ -199,7 +199,9 @@ def _ask_next(evidence: Evidence, ranked: Ranked, chosen: Sequence[Candidate], a
         asked.append("The log: the first error with 20 lines before it, or the metrics of the steps around it.")
     if not evidence.config.strip():
         asked.append("The launch script or config.")
-    packages = [package for bug in _bugs_shown(chosen[0], evidence, ranked)[:2] for package in lookup.bugs()[bug]["ranges"]]
+    packages = [
+        package for bug in _bugs_shown(chosen[0], evidence, ranked)[:2] for package in lookup.bugs()[bug]["ranges"]
+    ]
     if missing := [name for name in dict.fromkeys(packages) if name not in evidence.versions]:
         asked.append(f"Version of {', '.join(missing[:3])}: it decides whether a known bug can be it.")
     return asked[:4]

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..configs.files import printable
 from ..logs import LogReading, read_logs
 from ..logs.folders import logs_in
+from ..logs.formats.wandb_file import looks_like_wandb, output_chunks
 from ..logs.lines import Chunk, Cutter, bare, chunks_of_file, chunks_of_text, open_log
 from ..model import Curve
 from . import signatures
@@ -77,7 +78,11 @@ def _chunks(log: Path | str) -> Iterator[Chunk]:
         yield from chunks_of_text(log, Cutter())
     elif "tfevents" not in log.name:
         with open_log(log) as file:
-            yield from chunks_of_file(file, Cutter())
+            if looks_like_wandb(file.read(16)):
+                yield from output_chunks(file, Cutter())
+            else:
+                file.seek(0)
+                yield from chunks_of_file(file, Cutter())
 
 
 class _Telling:

@@ -68,7 +68,7 @@ def _by_field(script: RunConfig, ran: RunConfig | None) -> Iterator[tuple[Settin
 
 
 def _by_key(script: RunConfig, printed: Mapping[str, Any]) -> Iterator[tuple[Setting, str, Any]]:
-    plain = {_plain_key(key): key for key in reversed(printed)}
+    plain = {_plain_key(key): key for key in reversed(list(printed))}
     last: dict[str, list[str]] = {}
     for key in printed:
         last.setdefault(_plain_key(key).rpartition(".")[2], []).append(key)
