@@ -189,9 +189,8 @@ def ordered(
 
     def score(row: ranking.Candidate) -> float:
         rest = sum(value for name, value in row.parts.items() if name not in ("cues", "prior"))
-        return (
-            float(rest) + share * prior[row.pattern] + weight * sum(cue.weight for cue in row.cues if cue.why in proven)
-        )
+        cues = sum(cue.weight for cue in row.cues if cue.why in proven)
+        return float(rest + share * prior[row.pattern] + weight * cues)
 
     return [row.pattern for row in sorted(rows, key=lambda row: (-score(row), row.pattern))][:5]
 

@@ -63,6 +63,8 @@ def _says_enough(evidence: Evidence, ranked: Ranked) -> bool:
     best = ranked.candidates[0]
     if evidence.hits or best.parts["config"] > 0 or best.parts["signals"] > 0:
         return True
+    if not evidence.words.strip() and best.parts["cues"] <= 0:
+        return False  # a log always has words; without an error among them they are those of a run that goes well
     known = index.data()["postings"]
     told = {term for term in ranked.asked if term in known}.difference(index.data()["vague"])
     concepts = sum(term.startswith("@") for term in told)  # "为零" is one term, "zero" a word and a concept

@@ -32,11 +32,13 @@ class Evidence:
     leanings: dict[str, float] = field(default_factory=dict)  # pattern: what the signals of the logs say for it
     curves: list[Curve] = field(default_factory=list)
     printed: dict[str, Any] = field(default_factory=dict)  # settings that the run itself printed
+    log_read: bool = False  # whether a log holds more than blanks
     coverage: dict[str, Any] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
-        return not (self.words.strip() or self.config.strip() or self.lines or self.curves or self.signals)
+        # Of a log in which nothing was understood, that is said.
+        return not (self.log_read or self.words.strip() or self.config.strip() or self.signals)
 
 
 def gather(

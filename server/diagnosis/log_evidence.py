@@ -21,6 +21,7 @@ _ALL_LINES = 60  # a log this short is read whole; of a longer one the telling l
 _TELLING_LINES = 40
 _LAST_LINES = 10
 _SHOWN_CHARS = 300
+_ODD_SHARE = 0.1  # of a line's characters may be unprintable
 _TELLING = (
     *("error", "exception", "traceback", "assert", "fatal", "warn", "fail", "nan", "out of memory", "timeout"),
     *("timed out", "watchdog", "killed", "abort", "mismatch", "cannot", "unable", "invalid", "missing", "unexpected"),
@@ -42,6 +43,7 @@ def take_logs(found: Evidence, logs: Sequence[Path | str]) -> None:
     reading = read_logs(logs)
     for log in _files(logs):
         _take_lines(found, log)
+    found.log_read = any(source.last_line or source.lines > 1 or source.rows for source in reading.sources)
     signals = detect(reading)
     found.signals += signals
     found.leanings = _leanings(signals)
@@ -105,9 +107,18 @@ class _Telling:
 
     def kept(self) -> list[str]:
         lines = self._all if self.count <= _ALL_LINES else list(dict.fromkeys([*self._telling.values(), *self._last]))
+        lines = [line for line in lines if _is_text(line[:_SHOWN_CHARS])]
         if self.count > _EXCERPT_LINES:
             lines = [line for line in lines if len(_METRIC.findall(line[:_SHOWN_CHARS])) < _ROW_METRICS]
         return [printable(line.strip(), _SHOWN_CHARS) for line in lines if line.strip()]
+
+
+def _is_text(line: str) -> bool:
+    """Whether a line is something that a program wrote for people: bytes of another kind speak for nothing."""
+    if line.isascii() and line.isprintable():
+        return True
+    odd = sum(not char.isprintable() and char not in "\t\r\x1b" for char in line) + line.count("\ufffd")
+    return odd <= _ODD_SHARE * len(line)
 
 
 def _tells(text: str) -> bool:

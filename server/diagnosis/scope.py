@@ -13,7 +13,7 @@ def concerns(bug: Mapping[str, Any], evidence: Evidence) -> bool:
     """True unless the run is known to be of another framework than the bug.
 
     A trainer's bug concerns the runs of that trainer, and of those named in the entry, which carry the same defect. A
-    bug of an engine or a library below concerns every run, save one that uses another engine.
+    bug of an engine, a back end or a library below concerns every run, save one that is known to use another one.
     """
     run = _names(evidence.framework)
     package = bug["package"]
@@ -22,8 +22,7 @@ def concerns(bug: Mapping[str, Any], evidence: Evidence) -> bool:
     kinds = index.data()["kinds"]
     if package in kinds["trainers"]:
         return not run & {*kinds["trainers"]}
-    rival = {*kinds["engines"]} - {package}
-    return not (package in kinds["engines"] and run & rival)
+    return not any(package in kinds[kind] and run & {*kinds[kind]} for kind in ("engines", "backends"))
 
 
 def _names(framework: str) -> set[str]:
