@@ -2,8 +2,8 @@
 
 A pattern's score is what its known bugs share with the user's text (the best few, each counting half of the one
 before), plus what its own description shares, divided by the best pattern's such sum; to that are added amounts for
-cues and single signs in the words, error lines, findings in the config and signals of the logs, and a small one for
-how common the pattern is. Weights: knowledge/diagnosis.yaml.
+cues and single signs in the words, error lines, findings in the config and signals of the logs, one when a single bug
+fits far better than those of other patterns, and a small one for how common the pattern is. Weights: knowledge/diagnosis.yaml.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def rank(evidence: Evidence, without: Collection[str] = ()) -> Ranked:
     cues, leaning = cues_in(seen), leanings(seen)
     priors = index.data()["priors"]
     openness = _openness(by_words)
+    clearest, margin = _clearest(own)
     candidates = []
     for pattern in lookup.patterns():
         parts = {"words": by_words[pattern] / max(strength, knobs["least_strength"])}
@@ -63,10 +64,19 @@ def rank(evidence: Evidence, without: Collection[str] = ()) -> Ranked:
         parts["signals"] = knobs["signal"] * evidence.leanings.get(pattern, 0.0)
         lean = leaning.get(pattern)
         parts["signs"] = knobs["sign"] * openness * lean.score if lean else 0.0
+        parts["one bug"] = knobs["clear_bug"] * margin if pattern == clearest else 0.0
         parts["prior"] = knobs["prior"] * priors[pattern]
         candidates.append(Candidate(pattern, sum(parts.values()), parts, mine, lean, own.get(pattern, [])))
     candidates.sort(key=lambda candidate: -candidate.score)
     return Ranked(candidates, asked, symptoms, strength)
+
+
+def _clearest(own: Mapping[str, list[tuple[str, float]]]) -> tuple[str, float]:
+    """The pattern of the bug that fits best, and by which share the best bug of any other pattern fits less."""
+    best = sorted(((rows[0][1], pattern) for pattern, rows in own.items() if rows), key=lambda row: (-row[0], row[1]))
+    if len(best) < 2 or best[0][0] <= 0:
+        return "", 0.0
+    return best[0][1], 1 - best[1][0] / best[0][0]
 
 
 def _openness(by_words: Mapping[str, float]) -> float:
