@@ -43,7 +43,7 @@ def build_diagnosis(lookup: Mapping[str, Any]) -> dict[str, Any]:
     ]
     rows = examples(lookup["bugs"], {row["id"]: row for row in lookup["patterns"]}, titles, weights["signs"])
     strength = weights["knobs"]["prior_strength"]
-    kept = {name: weights[name] for name in ("knobs", "kinds", "topics", "signs", "config_signs", "cues")}
+    kept = {name: weights[name] for name in ("knobs", "kinds", "topics", "signs", "config_signs", "cues", "expected")}
     return {
         "empty_words": empty,
         "vague": sorted(weights["vague"].split()),
@@ -89,7 +89,8 @@ def check(weights: Mapping[str, Any], patterns: list[str]) -> None:
     named |= set(weights["case_counts"])
     if unknown := named - set(patterns):
         raise SystemExit(f"diagnosis.yaml: no such pattern: {', '.join(sorted(unknown))}")
-    signs = {sign for row in weights["cues"] for sign in (*row["when"], *row.get("unless", ()))}
+    rules = [*weights["cues"], *weights["expected"]]
+    signs = {sign for row in rules for sign in (*row["when"], *row.get("unless", ()))}
     if unknown := (signs | set(weights["config_signs"])) - set(weights["signs"]):
         raise SystemExit(f"diagnosis.yaml: no such sign: {', '.join(sorted(unknown))}")
 

@@ -11,6 +11,7 @@ from ..configs.values import InputError
 from ..store import lookup
 from . import index
 from .confidence import confidences
+from .cues import signs_of
 from .evidence import Evidence, gather
 from .model import Diagnosis, Hypothesis, Signal
 from .ranking import Candidate, Ranked, fixed_before, rank
@@ -188,6 +189,9 @@ def _not_a_fault(hypotheses: Sequence[Hypothesis], evidence: Evidence) -> str | 
         return None
     if told := evidence.told.get(first.pattern):
         return "; ".join(told)
+    seen = signs_of(evidence)
+    if row := next((row for row in index.data()["expected"] if seen.issuperset(row["when"])), None):
+        return f"{row['says']} See {row['source']}"
     bug = lookup.bugs().get(first.bugs[0] if first.bugs else "", {})
     return str(bug.get("mechanism") or lookup.patterns()[first.pattern]["says"])
 
