@@ -1,9 +1,10 @@
 """Which patterns of failure fit the evidence, and which known bugs: a sum whose every part can be shown.
 
 A pattern's score is what its known bugs share with the user's text (the best few, each counting half of the one
-before), plus what its own description shares, divided by the best pattern's such sum; to that are added amounts for
-cues and single signs in the words, error lines, findings in the config and signals of the logs, one when a single bug
-fits far better than those of other patterns, and a small one for how common the pattern is. Weights: knowledge/diagnosis.yaml.
+before), plus what its own description shares, divided by the best pattern's such sum. To that are added amounts for
+cues and single signs in the words, for error lines, for findings in the config and for signals of the logs, one when a
+single bug fits far better than those of other patterns, and a small one for how common the pattern is. Weights:
+knowledge/diagnosis.yaml.
 """
 
 from __future__ import annotations
