@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from knowledge_files import KNOWLEDGE, load
+from sign_weights import examples, fit, priors
 
 from grpo_guard.diagnosis.index import compile_postings
 from grpo_guard.diagnosis.signatures import compile_signature
@@ -40,13 +41,17 @@ def build_diagnosis(lookup: Mapping[str, Any]) -> dict[str, Any]:
         for kind, row in entries
         for pattern in row.get("signatures", ())
     ]
-    kept = {name: weights[name] for name in ("knobs", "topics", "signs", "config_signs", "cues")}
+    rows = examples(lookup["bugs"], {row["id"]: row for row in lookup["patterns"]}, titles, weights["signs"])
+    strength = weights["knobs"]["prior_strength"]
+    kept = {name: weights[name] for name in ("knobs", "kinds", "topics", "signs", "config_signs", "cues", "expected")}
     return {
         "empty_words": empty,
         "vague": sorted(weights["vague"].split()),
         "entries": names,
         "postings": postings,
         "signatures": signatures,
+        "sign_weights": fit(rows, weights["signs"]),
+        "priors": priors(weights["case_counts"], rows, patterns, strength),
         **kept,
     }
 
@@ -81,9 +86,11 @@ def check(weights: Mapping[str, Any], patterns: list[str]) -> None:
                 raise SystemExit(f"diagnosis.yaml: sign {name}: {way}: {error}") from None
     named = {pattern for row in weights["cues"] for pattern in row["for"]} | set(weights["phrasings"])
     named |= {pattern for topic in weights["topics"].values() for pattern in topic}
+    named |= set(weights["case_counts"])
     if unknown := named - set(patterns):
         raise SystemExit(f"diagnosis.yaml: no such pattern: {', '.join(sorted(unknown))}")
-    signs = {sign for row in weights["cues"] for sign in (*row["when"], *row.get("unless", ()))}
+    rules = [*weights["cues"], *weights["expected"]]
+    signs = {sign for row in rules for sign in (*row["when"], *row.get("unless", ()))}
     if unknown := (signs | set(weights["config_signs"])) - set(weights["signs"]):
         raise SystemExit(f"diagnosis.yaml: no such sign: {', '.join(sorted(unknown))}")
 

@@ -1,15 +1,17 @@
 """How often diagnose names the right pattern and bug on labelled cases, also for bugs that it does not know.
 
-python benchmarks/diagnosis/accuracy.py [CASES.yaml] [--misses]
+python benchmarks/diagnosis/accuracy.py [CASES.yaml | --unseen] [--misses]
 
 CASES.yaml: a list of {id, framework, user_text, log_excerpt, config_excerpt, versions, truth: {pattern, also_accepted,
-bug_ref}}; without it the reports that were written for this benchmark (reports.yaml). What is told apart:
+bug_ref}}; without it the reports that were written for this benchmark (reports.yaml, or unseen.yaml). With a bug held
+out, the weights of signs are fitted without it too. What is told apart:
 
   BM25          the cases themselves as documents, one left out at a time: the reference point
   known         the knowledge base as it is
   held out      the bug of each case is taken out of the knowledge base first: a bug that nobody entered
   by framework  only cues that were right in a case of another framework count, with the weight that is best there:
-                no rule that was tuned to a case helps it; known and held out as above
+                no rule that was tuned to a case helps it, and the prior is that of the other folds; known and held out
+                as above
   by pattern    the same with folds of one pattern each: no cue for the case's pattern is left at all
 """
 
@@ -19,21 +21,28 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from grpo_guard.diagnosis import cues, index, ranking
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+import sign_weights
+
 from grpo_guard.diagnosis import diagnose as diagnosis
-from grpo_guard.diagnosis.evidence import Evidence, gather
+from grpo_guard.diagnosis import index, ranking
+from grpo_guard.diagnosis.evidence import gather
 from grpo_guard.diagnosis.words import terms
 from grpo_guard.store import lookup
 
 Case = dict[str, Any]
 _REPORTS = Path(__file__).with_name("reports.yaml")
+_UNSEEN = Path(__file__).with_name("unseen.yaml")
+KNOWLEDGE = Path(__file__).parents[2] / "knowledge"
 _CUE_WEIGHTS = (0.0, 0.05, 0.1, 0.15)
 _REPOSITORIES = {"rl": "nemo-rl", "megatron-lm": "megatron"}
 
@@ -100,8 +109,34 @@ def given(case: Case) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=1)
+def sign_rows() -> dict[str, tuple[str, frozenset[str]]]:
+    titles = {name: row["title"] for name, row in lookup.symptoms().items()}
+    ways = yaml.safe_load((KNOWLEDGE / "diagnosis.yaml").read_text(encoding="utf-8"))["signs"]
+    rows: dict[str, tuple[str, frozenset[str]]] = sign_weights.examples(lookup.bugs(), lookup.patterns(), titles, ways)
+    return rows
+
+
+@lru_cache(maxsize=512)
+def weights_without(bugs: frozenset[str]) -> dict[str, Any]:
+    weights: dict[str, Any] = sign_weights.fit(sign_rows(), index.data()["signs"], bugs)
+    return weights
+
+
+@contextmanager
+def known_from(without: frozenset[str]) -> Iterator[None]:
+    """For a while: sign weights that were fitted without some bugs."""
+    data = index.data()
+    before = data["sign_weights"]
+    if without:
+        data["sign_weights"] = weights_without(without)
+    yield
+    data["sign_weights"] = before
+
+
 def answer(case: Case, without: frozenset[str] = frozenset()) -> Result:
-    found = diagnosis.diagnose(case["user_text"], **given(case), without=without)
+    with known_from(without):
+        found = diagnosis.diagnose(case["user_text"], **given(case), without=without)
     return Result(
         case,
         [row.pattern for row in found.hypotheses],
@@ -111,42 +146,53 @@ def answer(case: Case, without: frozenset[str] = frozenset()) -> Result:
 
 
 def cross_validated(cases: Sequence[Case], fold_of: Callable[[Case], str], hold_out: bool) -> list[Result]:
-    """Per fold: cues that were right elsewhere, with the weight that is best elsewhere; bugs held out if asked."""
-    seen = [gather(case["user_text"], **given(case)) for case in cases]
-    without = [entries_of(case) if hold_out else frozenset() for case in cases]
+    """Per fold: cues that were right elsewhere, with the weight that is best elsewhere, and the prior of the others."""
+    parts = [scored(case, entries_of(case) if hold_out else frozenset()) for case in cases]
     fired = [
-        {cue.why for cue in cues.cues_in(evidence) if cue.pattern == case["truth"]["pattern"]}
-        for case, evidence in zip(cases, seen, strict=True)
+        {cue.why for row in rows if row.pattern == case["truth"]["pattern"] for cue in row.cues}
+        for case, rows in zip(cases, parts, strict=True)
     ]
-    knobs = index.data()["knobs"]
-    before = knobs["cue"]
     results: list[Result | None] = [None] * len(cases)
     for fold in sorted(set(map(fold_of, cases))):
         inside = [place for place, case in enumerate(cases) if fold_of(case) == fold]
         others = [place for place in range(len(cases)) if place not in inside]
         proven = {why for place in others for why in fired[place]}
-        right: Counter[float] = Counter()
-        for weight in _CUE_WEIGHTS:
-            knobs["cue"] = weight
-            for place in others:
-                first = ranked(seen[place], without[place], proven)[0]
-                right[weight] += first in accepted(cases[place])
-        knobs["cue"] = max(_CUE_WEIGHTS, key=lambda weight: (right[weight], -weight))
+        prior = prior_of([cases[place] for place in others])
+
+        def right(weight: float, others: Sequence[int] = others, *known: Any) -> int:
+            return sum(ordered(parts[place], weight, *known)[0] in accepted(cases[place]) for place in others)
+
+        best = max(_CUE_WEIGHTS, key=lambda weight: (right(weight, others, proven, prior), -weight))
         for place in inside:
-            results[place] = Result(cases[place], ranked(seen[place], without[place], proven), [], set())
-    knobs["cue"] = before
+            results[place] = Result(cases[place], ordered(parts[place], best, proven, prior), [], set())
     return [result for result in results if result is not None]
 
 
-def ranked(evidence: Evidence, without: frozenset[str], proven: Iterable[str]) -> list[str]:
-    """Patterns in order, with proven cues only."""
-    allowed = frozenset(proven)
-    knobs = index.data()["knobs"]
-    rows = []
-    for row in ranking.rank(evidence, without).candidates:
-        unproven = knobs["cue"] * sum(cue.weight for cue in row.cues if cue.why not in allowed)
-        rows.append((unproven - row.score, row.pattern))
-    return [pattern for _, pattern in sorted(rows)][:5]
+def scored(case: Case, without: frozenset[str]) -> list[ranking.Candidate]:
+    with known_from(without):
+        rows: list[ranking.Candidate] = ranking.rank(gather(case["user_text"], **given(case)), without).candidates
+    return rows
+
+
+def prior_of(cases: Sequence[Case]) -> dict[str, float]:
+    counts = Counter(case["truth"]["pattern"] for case in cases)
+    strength = index.data()["knobs"]["prior_strength"]
+    prior: dict[str, float] = sign_weights.priors(counts, sign_rows(), lookup.patterns(), strength)
+    return prior
+
+
+def ordered(
+    rows: Sequence[ranking.Candidate], weight: float, proven: Set[str], prior: Mapping[str, float]
+) -> list[str]:
+    """Patterns in order, with proven cues only and another prior."""
+    share = float(index.data()["knobs"]["prior"])
+
+    def score(row: ranking.Candidate) -> float:
+        rest = sum(value for name, value in row.parts.items() if name not in ("cues", "prior"))
+        cues = sum(cue.weight for cue in row.cues if cue.why in proven)
+        return float(rest + share * prior[row.pattern] + weight * cues)
+
+    return [row.pattern for row in sorted(rows, key=lambda row: (-score(row), row.pattern))][:5]
 
 
 def bm25(cases: Sequence[Case]) -> list[Result]:
@@ -196,8 +242,8 @@ def reliability(results: Sequence[Result]) -> list[dict[str, float]]:
     return rows
 
 
-def own_reports() -> list[Case]:
-    """reports.yaml as cases; the label is the pattern of the entry that a report was written from."""
+def own_reports(file: Path = _REPORTS) -> list[Case]:
+    """A file of reports as cases; the label is the pattern of the entry that a report was written from."""
     return [
         {
             "id": row["bug"],
@@ -207,7 +253,7 @@ def own_reports() -> list[Case]:
             "config_excerpt": row.get("config", []),
             "truth": {"pattern": lookup.bugs()[row["bug"]]["pattern"], "bug_ref": row["bug"]},
         }
-        for row in yaml.safe_load(_REPORTS.read_text(encoding="utf-8"))
+        for row in yaml.safe_load(file.read_text(encoding="utf-8"))
     ]
 
 
@@ -215,8 +261,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", type=Path, nargs="?")
     parser.add_argument("--misses", action="store_true", help="also list the held-out cases that were missed")
+    parser.add_argument("--counts", action="store_true", help="only print the cases per pattern, for diagnosis.yaml")
+    parser.add_argument("--unseen", action="store_true", help="the second set of reports (unseen.yaml)")
     options = parser.parse_args()
-    cases: list[Case] = yaml.safe_load(options.cases.read_text(encoding="utf-8")) if options.cases else own_reports()
+    own = own_reports(_UNSEEN if options.unseen else _REPORTS)
+    cases: list[Case] = yaml.safe_load(options.cases.read_text(encoding="utf-8")) if options.cases else own
+    if options.counts:
+        counts = Counter(case["truth"]["pattern"] for case in cases)
+        rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+        print(f"case_counts: {{{', '.join(f'{pattern}: {count}' for pattern, count in rows)}}}")
+        return 0
     held_out = [answer(case, entries_of(case)) for case in cases]
     settings = {
         "BM25": bm25(cases),

@@ -40,6 +40,21 @@ EXPECTED = {
     "plateau": {"reward_plateau"},
     "format_domination": {"component_dominates"},
 }
+# The same as rldoctor names its detectors (its simulate.py says which one a run is made for).
+EXPECTED_RLDOCTOR = {
+    "healthy": set[str](),
+    "entropy_collapse": {"entropy_collapse"},
+    "saturated_groups": {"advantage_collapse"},
+    "too_hard": {"advantage_collapse"},
+    "reward_hacking": {"reward_hacking"},
+    "length_hacking": {"length_pathology"},
+    "truncation": {"length_pathology"},
+    "kl_blowup": {"kl_drift"},
+    "clip_saturation": {"clip_saturation"},
+    "grad_spikes": {"gradient_pathology"},
+    "plateau": {"plateau"},
+    "format_domination": {"reward_composition"},
+}
 _SIMULATE = """
 import json, sys
 from rl_doctor.simulate import simulate
@@ -94,6 +109,34 @@ def seconds(command: Sequence[str], rounds: int = 3) -> float:
     return best
 
 
+def accuracy(
+    found: dict[tuple[str, int], list[str]], others: dict[tuple[str, int], tuple[list[str], list[str]]], seeds: int
+) -> None:
+    """Per run and tool: in how many seeds it was found (the healthy one: was silent), and most signals in one seed.
+
+    runmedic has no kinds of its own for these runs: any finding counts as found.
+    """
+    print(f"{'found, of ' + str(seeds) + ' seeds':20} {'grpo-guard':>16} {'rldoctor':>16} {'runmedic':>16}")
+    totals = [0, 0, 0]
+    for name in EXPECTED:
+        cells = []
+        for tool in range(3):
+            rows = [found[name, seed] if tool == 0 else others[name, seed][tool - 1] for seed in range(seeds)]
+            wanted = (EXPECTED[name], EXPECTED_RLDOCTOR[name], None)[tool]
+            right = sum(_right(row, name, wanted) for row in rows)
+            totals[tool] += right
+            cells.append(f"{right} (most {max(map(len, rows))})")
+        print(f"{name:20} " + " ".join(f"{cell:>16}" for cell in cells))
+    runs = seeds * len(EXPECTED)
+    print(f"{'all':20} " + " ".join(f"{f'{total} of {runs}':>16}" for total in totals) + "\n")
+
+
+def _right(row: Sequence[str], name: str, wanted: set[str] | None) -> bool:
+    if name == "healthy":
+        return not row
+    return bool(row) if wanted is None else bool(wanted & set(row))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", default=sys.executable)
@@ -113,9 +156,8 @@ def main() -> int:
             return 2
         found = {(name, seed): ours(path) for name, seed, _, path in jobs}
         others = {
-            name: (rldoctor(options.python, path), runmedic(options.python, path))
+            (name, seed): (rldoctor(options.python, path), runmedic(options.python, path))
             for name, seed, _, path in jobs
-            if seed == 0
         }
         times = {
             "grpo-guard": seconds([sys.executable, "-c", _OURS, "diagnose", "--log", str(long)]),
@@ -127,7 +169,7 @@ def main() -> int:
 
 def report(
     found: dict[tuple[str, int], list[str]],
-    others: dict[str, tuple[list[str], list[str]]],
+    others: dict[tuple[str, int], tuple[list[str], list[str]]],
     times: dict[str, float],
     options: argparse.Namespace,
 ) -> int:
@@ -139,14 +181,17 @@ def report(
             faults.append(f"{name} seed {seed}: {', '.join(names) or 'nothing'}")
     if options.json:
         rows = {f"{name}-{seed}": names for (name, seed), names in found.items()}
-        print(json.dumps({"ours": rows, "others": others, "seconds": times, "faults": faults}))
+        told = {f"{name}-{seed}": row for (name, seed), row in others.items()}
+        print(json.dumps({"ours": rows, "others": told, "seconds": times, "faults": faults}))
         return 1 if faults else 0
     print(f"{'run':20} {'grpo-guard':45} {'rldoctor':45} runmedic")
     for name in EXPECTED:
-        doctor, medic = others[name]
+        doctor, medic = others[name, 0]
         print(
             f"{name:20} {', '.join(found[name, 0]) or '-':45} {', '.join(doctor) or '-':45} {', '.join(medic) or '-'}"
         )
+    print()
+    accuracy(found, others, options.seeds)
     total, wrong = len(found), len(faults)
     print(f"\n{total - wrong} of {total} runs ({options.seeds} seeds each) answered as expected")
     print("".join(f"  {line}\n" for line in faults), end="")

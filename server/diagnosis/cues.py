@@ -26,12 +26,14 @@ class Cue:
     why: str
 
 
-def cues_in(evidence: Evidence) -> list[Cue]:
-    """The cues that the words, log lines and settings give, in the order of the file."""
+def signs_of(evidence: Evidence) -> frozenset[str]:
+    """Signs that the words, log lines and settings show; those of the settings only beside others."""
     seen = signs_in("\n".join([evidence.words, *evidence.lines, *evidence.facts]), "signs")
-    if not seen:
-        return []
-    seen |= signs_in(evidence.config, "config_signs")
+    return seen | signs_in(evidence.config, "config_signs") if seen else seen
+
+
+def cues_in(seen: frozenset[str]) -> list[Cue]:
+    """The cues that signs give, in the order of the file."""
     found = []
     for row in index.data()["cues"]:
         if seen.issuperset(row["when"]) and seen.isdisjoint(row.get("unless", ())):

@@ -11,14 +11,17 @@ from ..configs.values import InputError
 from ..store import lookup
 from . import index
 from .confidence import confidences
+from .cues import signs_of
 from .evidence import Evidence, gather
 from .model import Diagnosis, Hypothesis, Signal
 from .ranking import Candidate, Ranked, fixed_before, rank
+from .scope import concerns
 from .words import as_written
 
 LIMIT = 5
 _BUGS, _OTHER_NUMBERS, _EVIDENCE, _REFERENCES = 3, 2, 6, 4
 _QUOTED = 160
+_SIGNS = 4
 
 
 def diagnose(
@@ -61,6 +64,8 @@ def _says_enough(evidence: Evidence, ranked: Ranked) -> bool:
     best = ranked.candidates[0]
     if evidence.hits or best.parts["config"] > 0 or best.parts["signals"] > 0:
         return True
+    if not evidence.words.strip() and best.parts["cues"] <= 0:
+        return False  # a log always has words; without an error among them they are those of a run that goes well
     known = index.data()["postings"]
     told = {term for term in ranked.asked if term in known}.difference(index.data()["vague"])
     concepts = sum(term.startswith("@") for term in told)  # "为零" is one term, "zero" a word and a concept
@@ -96,7 +101,7 @@ def _signals(evidence: Evidence, ranked: Ranked) -> list[Signal]:
 
 def _hypothesis(place: int, candidate: Candidate, confidence: float, evidence: Evidence, ranked: Ranked) -> Hypothesis:
     pattern = lookup.patterns()[candidate.pattern]
-    bugs = _bugs_shown(candidate, ranked)
+    bugs = _bugs_shown(candidate, evidence, ranked)
     entries = [lookup.bugs()[name] for name in bugs]
     checks = [f"{step['do']} {step.get('command', '')}".strip() for step in pattern["first_checks"][:2]]
     return Hypothesis(
@@ -118,12 +123,14 @@ def _repair(bug: Mapping[str, Any]) -> str:
     return f"{bug['id']}: {bug['fix']}{other}"
 
 
-def _bugs_shown(candidate: Candidate, ranked: Ranked) -> list[str]:
-    """The pattern's bugs that are nearly as like the input as the best bug of all."""
+def _bugs_shown(candidate: Candidate, evidence: Evidence, ranked: Ranked) -> list[str]:
+    """The pattern's bugs that can be this run's and are nearly as like the input as the best bug of all."""
     best = max((row.bugs[0][1] for row in ranked.candidates if row.bugs), default=0.0)
     knobs = index.data()["knobs"]
     floor = max(best * float(knobs["bug_shown"]), float(knobs["bug_least"]))
-    return [name for name, score in candidate.bugs[:_BUGS] if score >= floor]
+    known = lookup.bugs()
+    near = [name for name, score in candidate.bugs if score >= floor]
+    return [name for name in near if concerns(known[name], evidence)][:_BUGS]
 
 
 def other_numbers(bug: Mapping[str, Any], most: int = _OTHER_NUMBERS) -> list[str]:
@@ -148,6 +155,9 @@ def _for(candidate: Candidate, evidence: Evidence, ranked: Ranked, bugs: Sequenc
     for finding in evidence.findings:
         if finding.pattern == candidate.pattern:
             lines.append(f"config, {finding.rule}: {finding.message}")
+    knobs = index.data()["knobs"]
+    if candidate.leaning and (signs := candidate.leaning.told(_SIGNS, float(knobs["sign_told"]))):
+        lines.append(f"signs that known defects of this kind share: {', '.join(signs)}")
     told = _told(f"pattern:{candidate.pattern}", evidence, ranked, 6)
     lines += [f"words that speak for it: {told}"] if told else []
     lines += [f"like {name}: {known[name]['title']}" for name in bugs]
@@ -179,6 +189,9 @@ def _not_a_fault(hypotheses: Sequence[Hypothesis], evidence: Evidence) -> str | 
         return None
     if told := evidence.told.get(first.pattern):
         return "; ".join(told)
+    seen = signs_of(evidence)
+    if row := next((row for row in index.data()["expected"] if seen.issuperset(row["when"])), None):
+        return f"{row['says']} See {row['source']}"
     bug = lookup.bugs().get(first.bugs[0] if first.bugs else "", {})
     return str(bug.get("mechanism") or lookup.patterns()[first.pattern]["says"])
 
@@ -192,7 +205,9 @@ def _ask_next(evidence: Evidence, ranked: Ranked, chosen: Sequence[Candidate], a
         asked.append("The log: the first error with 20 lines before it, or the metrics of the steps around it.")
     if not evidence.config.strip():
         asked.append("The launch script or config.")
-    packages = [package for bug in _bugs_shown(chosen[0], ranked)[:2] for package in lookup.bugs()[bug]["ranges"]]
+    packages = [
+        package for bug in _bugs_shown(chosen[0], evidence, ranked)[:2] for package in lookup.bugs()[bug]["ranges"]
+    ]
     if missing := [name for name in dict.fromkeys(packages) if name not in evidence.versions]:
         asked.append(f"Version of {', '.join(missing[:3])}: it decides whether a known bug can be it.")
     return asked[:4]

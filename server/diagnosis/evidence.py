@@ -32,11 +32,13 @@ class Evidence:
     leanings: dict[str, float] = field(default_factory=dict)  # pattern: what the signals of the logs say for it
     curves: list[Curve] = field(default_factory=list)
     printed: dict[str, Any] = field(default_factory=dict)  # settings that the run itself printed
+    log_read: bool = False  # whether a log holds more than blanks
     coverage: dict[str, Any] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
-        return not (self.words.strip() or self.config.strip() or self.lines or self.curves or self.signals)
+        # Of a log in which nothing was understood, that is said.
+        return not (self.log_read or self.words.strip() or self.config.strip() or self.signals)
 
 
 def gather(
@@ -78,6 +80,7 @@ def _take_config(found: Evidence) -> None:
     if not text:
         return
     from ..validate import validate_text
+    from .really_ran import settings_that_differ
 
     try:
         report = validate_text(text, framework=found.framework, versions=found.versions)
@@ -85,25 +88,8 @@ def _take_config(found: Evidence) -> None:
         found.coverage["notes"].append(f"config: {printable(error, 200)}")
         return
     found.findings = list(report.findings)
+    if found.config.strip() and found.printed:
+        found.signals += settings_that_differ(found)
     found.framework = found.framework or report.framework
     found.versions = {**report.versions, **found.versions}
     found.coverage["config"] = {"format": [source["format"] for source in report.sources], "notes": report.notes[:5]}
-    if found.config.strip() and found.printed:
-        _compare(found)
-
-
-def _compare(found: Evidence) -> None:
-    """Where the run printed another value than the config has."""
-    from ..configs.fragment import read_fragment
-
-    for entry in read_fragment(found.config, "config").entries:
-        ran = found.printed.get(entry.key)
-        if _plainly(entry.value) and _plainly(ran) and str(ran).lower() != str(entry.value).lower():
-            key, here, there = printable(entry.key), printable(entry.value), printable(ran)
-            told = f"{key} is {here} in the config, and the run printed {there}"
-            title = "The run had another setting than the config"
-            found.signals.append(Signal("config-differs-from-run", title, "warning", told, "config", line=entry.line))
-
-
-def _plainly(value: Any) -> bool:
-    return isinstance(value, bool | int | float | str)

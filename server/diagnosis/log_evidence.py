@@ -9,16 +9,19 @@ from pathlib import Path
 from ..configs.files import printable
 from ..logs import LogReading, read_logs
 from ..logs.folders import logs_in
+from ..logs.formats.wandb_file import looks_like_wandb, output_chunks
 from ..logs.lines import Chunk, Cutter, bare, chunks_of_file, chunks_of_text, open_log
 from ..model import Curve
 from . import signatures
 from .evidence import Evidence
+from .really_ran import versions_that_differ
 from .signals import LogSignal, detect
 
 _ALL_LINES = 60  # a log this short is read whole; of a longer one the telling lines
 _TELLING_LINES = 40
 _LAST_LINES = 10
 _SHOWN_CHARS = 300
+_ODD_SHARE = 0.1  # of a line's characters may be unprintable
 _TELLING = (
     *("error", "exception", "traceback", "assert", "fatal", "warn", "fail", "nan", "out of memory", "timeout"),
     *("timed out", "watchdog", "killed", "abort", "mismatch", "cannot", "unable", "invalid", "missing", "unexpected"),
@@ -40,12 +43,14 @@ def take_logs(found: Evidence, logs: Sequence[Path | str]) -> None:
     """Read all logs as those of one run. Raises InputError for a path that cannot be read."""
     reading = read_logs(logs)
     looked_at = [_take_lines(found, log) for log in _files(logs)]
+    found.log_read = any(source.last_line or source.lines > 1 or source.rows for source in reading.sources)
     signals = detect(reading)
     found.signals += signals
     found.leanings = _leanings(signals)
     found.told = _told(signals)
     found.curves = _curves(reading, signals)
     found.framework = found.framework or reading.framework
+    found.signals += versions_that_differ(found.versions, reading.versions)
     found.versions = {**reading.versions, **found.versions}
     found.printed = {key: row.value for key, row in reading.config.items()}
     coverage = reading.coverage
@@ -79,7 +84,11 @@ def _chunks(log: Path | str, cutter: Cutter) -> Iterator[Chunk]:
         yield from chunks_of_text(log, cutter)
     elif "tfevents" not in log.name:
         with open_log(log) as file:
-            yield from chunks_of_file(file, cutter)
+            if looks_like_wandb(file.read(16)):
+                yield from output_chunks(file, cutter)
+            else:
+                file.seek(0)
+                yield from chunks_of_file(file, cutter)
 
 
 class _Telling:
@@ -102,9 +111,18 @@ class _Telling:
 
     def kept(self) -> list[str]:
         lines = self._all if self.count <= _ALL_LINES else list(dict.fromkeys([*self._telling.values(), *self._last]))
+        lines = [line for line in lines if _is_text(line[:_SHOWN_CHARS])]
         if self.count > _EXCERPT_LINES:
             lines = [line for line in lines if len(_METRIC.findall(line[:_SHOWN_CHARS])) < _ROW_METRICS]
         return [printable(line.strip(), _SHOWN_CHARS) for line in lines if line.strip()]
+
+
+def _is_text(line: str) -> bool:
+    """Whether a line is something that a program wrote for people: bytes of another kind speak for nothing."""
+    if line.isascii() and line.isprintable():
+        return True
+    odd = sum(not char.isprintable() and char not in "\t\r\x1b" for char in line) + line.count("\ufffd")
+    return odd <= _ODD_SHARE * len(line)
 
 
 def _tells(text: str) -> bool:

@@ -1,8 +1,10 @@
 """Which patterns of failure fit the evidence, and which known bugs: a sum whose every part can be shown.
 
 A pattern's score is what its known bugs share with the user's text (the best few, each counting half of the one
-before), plus what its own description shares, divided by the best pattern's such sum; to that are added fixed amounts
-for cues in the words, error lines, findings in the config and signals of the logs. Weights: knowledge/diagnosis.yaml.
+before), plus what its own description shares, divided by the best pattern's such sum. To that are added amounts for
+cues and single signs in the words, for error lines, for findings in the config and for signals of the logs, one when a
+single bug fits far better than those of other patterns, and a small one for how common the pattern is. Weights:
+knowledge/diagnosis.yaml.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from typing import Any
 from ..store import lookup
 from ..store.versions import in_range
 from . import index
-from .cues import Cue, cues_in
+from .cues import Cue, cues_in, signs_of
 from .evidence import Evidence
+from .leanings import Leaning, leanings
 from .words import terms
 
 
@@ -27,6 +30,7 @@ class Candidate:
     score: float
     parts: dict[str, float]
     cues: list[Cue] = field(default_factory=list)
+    leaning: Leaning | None = None
     bugs: list[tuple[str, float]] = field(default_factory=list)
 
 
@@ -47,7 +51,11 @@ def rank(evidence: Evidence, without: Collection[str] = ()) -> Ranked:
     symptoms = _symptom_scores(evidence, fits, knobs)
     by_words, own = _by_words(fits, bugs, symptoms, knobs)
     strength = max(by_words.values(), default=0.0)
-    cues = cues_in(evidence)
+    seen = signs_of(evidence)
+    cues, leaning = cues_in(seen), leanings(seen)
+    priors = index.data()["priors"]
+    openness = _openness(by_words)
+    clearest, margin = _clearest(own)
     candidates = []
     for pattern in lookup.patterns():
         parts = {"words": by_words[pattern] / max(strength, knobs["least_strength"])}
@@ -55,10 +63,27 @@ def rank(evidence: Evidence, without: Collection[str] = ()) -> Ranked:
         parts["cues"] = knobs["cue"] * sum(cue.weight for cue in mine)
         parts["config"] = _config_part(evidence, pattern, knobs)
         parts["signals"] = knobs["signal"] * evidence.leanings.get(pattern, 0.0)
-        parts["prior"] = knobs["priors"].get(pattern, 0.0)
-        candidates.append(Candidate(pattern, sum(parts.values()), parts, mine, own.get(pattern, [])))
+        lean = leaning.get(pattern)
+        parts["signs"] = knobs["sign"] * openness * lean.score if lean else 0.0
+        parts["one bug"] = knobs["clear_bug"] * margin if pattern == clearest else 0.0
+        parts["prior"] = knobs["prior"] * priors[pattern]
+        candidates.append(Candidate(pattern, sum(parts.values()), parts, mine, lean, own.get(pattern, [])))
     candidates.sort(key=lambda candidate: -candidate.score)
     return Ranked(candidates, asked, symptoms, strength)
+
+
+def _clearest(own: Mapping[str, list[tuple[str, float]]]) -> tuple[str, float]:
+    """The pattern of the bug that fits best, and by which share the best bug of any other pattern fits less."""
+    best = sorted(((rows[0][1], pattern) for pattern, rows in own.items() if rows), key=lambda row: (-row[0], row[1]))
+    if len(best) < 2 or best[0][0] <= 0:
+        return "", 0.0
+    return best[0][1], 1 - best[1][0] / best[0][0]
+
+
+def _openness(by_words: Mapping[str, float]) -> float:
+    """How far the words leave it open (0 to 1): when one pattern's bugs fit clearly best, single signs count less."""
+    first, second = sorted(by_words.values(), reverse=True)[:2]
+    return (second / first) ** 2 if first > 0 else 1.0
 
 
 def _asked(evidence: Evidence, knobs: Mapping[str, Any]) -> dict[str, float]:

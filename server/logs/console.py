@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..configs.files import printable
+from .clock import SHORTEST, Clock
 from .events import EventReader, gates
 from .formats.bars import BarLines
 from .formats.blocks import Blocks
@@ -16,13 +17,12 @@ from .formats.json_lines import JsonLines
 from .formats.loose import LooseLines
 from .formats.verl_console import VerlConsole
 from .lines import Chunk, bare
-from .model import Event, Printed, Source
-from .settings import VERSION_MARKS, PrintedSettings
+from .model import Event, Pace, Printed, Source
+from .settings import SETTING_MARKS, VERSION_MARKS, PrintedSettings
 from .table import Table
 
 SCRAP_LINES = 400  # a text this short without records is read as pasted scraps
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)")
-_SETTING_MARKS = ("{'", "....")
 _START_LINES = 100_000  # settings and versions are printed at the start
 
 
@@ -37,6 +37,7 @@ class Console:
         ]  # fmt: skip
         self._events, self._gates = EventReader(source.path), gates()
         self._settings = PrintedSettings(source.path)
+        self._clock = Clock()
         self._taken: dict[str, int] = {}
         self._first: list[tuple[int, str]] = []
         self._lines = 0
@@ -65,9 +66,10 @@ class Console:
         readers = [row for row in self._readers if row.waiting or any(mark in text for mark in row.marks)]
         events = self._events.waiting or any(gate in text for gate in self._gates)
         early = self._lines < _START_LINES
-        settings = self._settings.waiting or (early and any(mark in text for mark in _SETTING_MARKS))
+        settings = self._settings.waiting or (early and any(mark in text for mark in SETTING_MARKS))
         versions = early and any(mark in text for mark in VERSION_MARKS)
         self._remember(chunk)
+        self._clock.feed(chunk)
         self._lines += len(chunk.lines)
         if not (readers or events or settings or versions):
             return
@@ -112,6 +114,25 @@ class Console:
         self._source.notes += self._settings.notes
         if self._events.dropped:
             self._source.notes.append(f"{self._events.dropped} further errors of the same kinds")
+
+    @property
+    def pace(self) -> Pace | None:
+        """The longest time without a step after the last record; None when it is short or lines carry no time."""
+        clock, (first, last) = self._clock, self._table.lines
+        per_step = self._step_seconds(first, last)
+        step, file = self._table.last_step, self._source.path
+        whole = max((row for row in clock.silences if row.line >= last), key=lambda row: row.seconds, default=None)
+        since = clock.at(last) if last else None
+        waited = clock.last[1] - since if clock.last is not None and since is not None else 0.0
+        if whole is not None and whole.seconds >= waited / 2:
+            return Pace(whole.seconds, True, whole.line, whole.text, file, step, per_step)
+        if waited < SHORTEST:
+            return None
+        return Pace(waited, False, last, "the last record of metrics", file, step, per_step)
+
+    def _step_seconds(self, first: int, last: int) -> float | None:
+        start, end, rows = self._clock.at(first), self._clock.at(last), len(self._table)
+        return (end - start) / (rows - 1) if rows >= 3 and start is not None and end is not None else None
 
     def _take_record_of_scraps(self) -> None:
         reader = LooseLines()

@@ -11,7 +11,8 @@ from ..configs.values import InputError
 from ..limits import MAX_FOLDER_ENTRIES, MAX_LOG_FILES
 
 _DEEPEST = 6
-_SUFFIXES = (".log", ".txt", ".out", ".err", ".jsonl", ".csv", ".tsv")
+_SUFFIXES = (".log", ".txt", ".out", ".err", ".jsonl", ".csv", ".tsv", ".wandb")
+_OWN = ("debug.log", "debug-internal.log", "debug-core.log")  # W&B's about itself
 _NAMES = (
     "trainer_state.json",
     "output.log",
@@ -46,6 +47,7 @@ def logs_in(folder: Path) -> tuple[list[Path], list[str]]:
         if seen > MAX_FOLDER_ENTRIES:
             notes.append(f"more than {MAX_FOLDER_ENTRIES:,} files: the rest of the folder was not looked at")
             break
+    found.sort(key=lambda path: path.suffix == ".wandb")  # after the text of the same output
     states = [path for path in found if path.name == "trainer_state.json"]
     if len(states) > 1:  # each checkpoint repeats the history of the ones before
         last = max(states, key=lambda path: (_checkpoint(path), str(path)))
@@ -64,6 +66,8 @@ def rank_of(path: Path) -> int | None:
 
 
 def _is_log(name: str) -> bool:
+    if name in _OWN:
+        return False
     return name in _NAMES or "tfevents" in name or name.endswith(_SUFFIXES)
 
 

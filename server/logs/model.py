@@ -63,6 +63,23 @@ class Printed:
     file: str
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The longest time without a step at the end of a log, by the times of its lines.
+
+    whole: whether no line at all was written in it. step: the last one before it. step_seconds: of the steps before,
+    on average; None when fewer than three have a time.
+    """
+
+    seconds: float
+    whole: bool
+    line: int
+    text: str
+    file: str
+    step: float | None = None
+    step_seconds: float | None = None
+
+
 @dataclass(slots=True)
 class Source:
     """One log as it was read."""
@@ -87,6 +104,7 @@ class LogReading:
     native: dict[str, Series] = field(default_factory=dict)  # metrics without a canonical name, and second names
     unknown_metrics: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    paces: list[Pace] = field(default_factory=list)  # where a log fell silent and did not go on
     config: dict[str, Printed] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)

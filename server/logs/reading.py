@@ -15,10 +15,10 @@ from ..limits import MAX_LOG_DOCUMENT_BYTES
 from . import metrics
 from .console import Console
 from .folders import logs_in, rank_of
-from .formats import csv_table, documents, tensorboard
+from .formats import csv_table, documents, tensorboard, wandb_file
 from .lines import Chunk, Cutter, chunks_of_file, chunks_of_text, open_log
 from .model import Event, LogReading, Printed, Source
-from .settings import flatten
+from .settings import arguments, flatten
 from .table import Table
 
 __all__ = ["LogReading", "read_logs"]
@@ -81,14 +81,16 @@ def _read_file(path: Path, file: BinaryIO, source: Source, table: Table, reading
         source.format = "TensorBoard"
         source.notes += tensorboard.read_events(file, table)
         return
+    if wandb_file.looks_like_wandb(head):
+        source.format = "W&B offline run"
+        _read_wandb(path, file, source, table, reading)
+        return
     if path.name in ("wandb-metadata.json", "requirements.txt", "config.yaml"):
         source.format = "run folder"
         _read_run_file(path.name, file.read(MAX_LOG_DOCUMENT_BYTES).decode("utf-8", "replace"), source, reading)
         return
     if b"\x00" in head[:4096] and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         source.notes.append("holds binary data; read as far as it is text")
-    if path.suffix == ".wandb":
-        source.notes.append("W&B's own binary format is not read; give output.log or an exported history")
     text = head.decode("utf-8", "replace")
     if _is_document(text):
         size = file.seek(0, 2)
@@ -98,6 +100,23 @@ def _read_file(path: Path, file: BinaryIO, source: Source, table: Table, reading
             return
     cutter = Cutter(share=_TIME_SHARE)
     _read_chunks(chunks_of_file(file, cutter), text, cutter, source, table, reading)
+
+
+def _read_wandb(path: Path, file: BinaryIO, source: Source, table: Table, reading: LogReading) -> None:
+    run = wandb_file.read_wandb(file, table)
+    source.notes += run.notes
+    for key, value in run.config.items():
+        reading.config.setdefault(key, Printed(key, value, 0, source.path))
+    if any(Path(row.path).name == "output.log" and path.parent in Path(row.path).parents for row in reading.sources):
+        return  # the same output as text
+    cutter = Cutter()
+    console = Console(source, Table(source.path))
+    for chunk in wandb_file.output_chunks(file, cutter):
+        console.take(chunk)
+    console.finish()
+    source.format = "W&B offline run"
+    _take_console(console, reading)
+    source.lines = cutter.number - 1
 
 
 def _read_text(text: str, head: str, source: Source, table: Table, reading: LogReading) -> None:
@@ -147,17 +166,22 @@ def _read_chunks(
         for chunk in chunks:
             console.take(chunk)
         console.finish()
-        reading.events += console.events
-        for key, printed in console.settings.items():
-            reading.config.setdefault(key, printed)
-        for package, version in console.versions.items():
-            reading.versions.setdefault(package, version)
-        reading.framework = reading.framework or console.framework
+        _take_console(console, reading)
     source.lines = max(cutter.number - 1, source.lines) if not cutter.cut else cutter.number
     if cutter.cut:
         source.notes.append(f"{cutter.cut} very long lines were cut")
     if cutter.stopped:
         source.notes.append(f"the time was over: read to line {source.lines:,} only; give the end of the log alone")
+
+
+def _take_console(console: Console, reading: LogReading) -> None:
+    reading.events += console.events
+    reading.paces += [console.pace] if console.pace else []
+    for key, printed in console.settings.items():
+        reading.config.setdefault(key, printed)
+    for package, version in console.versions.items():
+        reading.versions.setdefault(package, version)
+    reading.framework = reading.framework or console.framework
 
 
 def _read_run_file(name: str, text: str, source: Source, reading: LogReading) -> None:
@@ -173,6 +197,9 @@ def _read_run_file(name: str, text: str, source: Source, reading: LogReading) ->
             data = json.loads(text)
         except (ValueError, RecursionError):
             source.notes.append("the JSON is cut or damaged")
+        if isinstance(data, dict) and isinstance(data.get("args"), list):
+            for key, value in arguments(data.pop("args")):
+                reading.config.setdefault(key, Printed(key, value, 0, source.path))
         data = {"wandb": data} if isinstance(data, dict) else None
     elif len(text) < 1_000_000:
         data = _wandb_config(text, source)

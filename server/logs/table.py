@@ -46,6 +46,11 @@ class Table:
     def steps(self) -> tuple[float | None, float | None]:
         return (self._steps[0], self._steps[-1]) if self._steps else (None, None)
 
+    @property
+    def lines(self) -> tuple[int, int]:
+        """Lines of the first and of the last record, (0, 0) when there is none."""
+        return (self._lines[0], self._lines[-1]) if self._lines else (0, 0)
+
     def add(self, step: float | None, line: int, values: Mapping[str, float]) -> None:
         """One record. Without a step of its own it is the one after the last."""
         if step is None or not math.isfinite(step):

@@ -177,3 +177,19 @@ def test_a_folder_of_logs_is_one_run(tmp_path: Path) -> None:
     assert ("nonfinite_grad_norm", 8) in {(row.id, row.step) for row in answer.signals}
     assert answer.hypotheses[0].pattern == "precision_overflow"
     assert answer.curves[0].name == "actor/grad_norm"
+
+
+@pytest.mark.parametrize(
+    ("words", "framework", "config", "said"),
+    [
+        ("the kl metric is missing from my logs, beta is 0. Is this normal?", "trl", "beta=0.0", "is not logged"),
+        ("actor/kl_loss missing when use_kl_loss=False", "verl", "", "is not logged"),
+        ("some rows of the history have only eval metrics, are values lost? Is this normal?", "trl", "", "evaluation"),
+        ("pg_clipfrac 一直是 0,ppo_epochs=1,正常吗?", "verl", "", "on-policy"),
+        ("loss is 0 with beta 0 and num_iterations 1, is that normal?", "trl", "", "ratio is exactly one"),
+    ],
+)
+def test_what_is_no_fault_is_said_to_be_none(words: str, framework: str, config: str, said: str) -> None:
+    answer = diagnose(words, config=config, framework=framework)
+    assert answer.hypotheses[0].pattern == "expected_behaviour"
+    assert said in (answer.not_a_fault or "")

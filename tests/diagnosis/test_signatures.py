@@ -7,9 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from grpo_guard.diagnosis import index
-from grpo_guard.diagnosis.signatures import Hit, compile_signature, find
+from grpo_guard.diagnosis.signatures import Hit, Scan, compile_signature, find
 from grpo_guard.store import lookup
 
 EXAMPLES = [
@@ -64,6 +66,46 @@ def test_required_words_never_hide_a_match() -> None:
             if re.search(pattern, example, re.IGNORECASE):
                 assert set(required) <= set(re.sub(r"[^a-zA-Z]", " ", example).lower().split()), (entry, pattern)
                 assert all(piece in example.lower() for piece in pieces), (entry, pattern)
+
+
+PIECES = sorted({example for _, example in EXAMPLES} | {word for _, example in EXAMPLES for word in example.split()})
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6)), max_size=5).map(" ".join),
+        min_size=1,
+        max_size=40,
+    ),
+    st.booleans(),
+    st.integers(1, 7),
+)
+def test_the_shapes_of_lines_never_hide_a_match(texts: list[str], upper: bool, size: int) -> None:
+    lines = [line for text in texts for line in (text.upper() if upper else text).splitlines() or [""]]
+    plain = {}
+    for entry, pattern, _, _ in index.data()["signatures"]:
+        for number, line in enumerate(lines, start=1):
+            if re.search(pattern, line, re.IGNORECASE | re.ASCII):
+                plain[entry] = min(number, plain.get(entry, number))
+                break
+    scan = Scan()
+    for start in range(0, len(lines), size):
+        chunk = lines[start : start + size]
+        scan.feed(range(start + 1, start + 1 + len(chunk)), chunk)
+    found = {hit.entry: hit.line for hit in scan.hits}
+    assert {entry: found.get(entry) for entry in plain} == plain
+
+
+def test_more_shapes_than_are_kept() -> None:
+    error = "EngineDeadError: EngineCore encountered an issue"
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    lines = [" ".join(letters[: at % 26 + 1] for at in (row, row // 26, row // 676, row // 7)) for row in range(30_000)]
+    scan = Scan()
+    for start in range(0, len(lines), 1000):
+        scan.feed(range(start + 1, start + 1001), lines[start : start + 1000])
+    scan.feed(range(30_001, 30_004), ["x" * 100_000, "y " * 50_000 + error, error])
+    assert [hit.line for hit in scan.hits if hit.text == error or hit.text.startswith("y")] == [30_003]
 
 
 def test_hostile_text_gets_an_answer() -> None:

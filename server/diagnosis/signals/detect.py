@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...logs import LogReading
-from . import crashes, engine_gap, gradients, groups, lengths, normal, not_finite, policy, resources, rewards
+from . import crashes, engine_gap, gradients, groups, lengths, normal, not_finite, policy, resources, rewards, silence
 from .run import Run
 from .signal import LogSignal
 
@@ -14,6 +14,7 @@ __all__ = ["LogSignal", "detect"]
 _DETECTORS: tuple[Callable[[Run], Iterator[LogSignal]], ...] = (
     not_finite.detect,
     crashes.detect,
+    silence.detect,
     gradients.detect,
     rewards.detect,
     groups.detect,

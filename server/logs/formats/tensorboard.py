@@ -13,6 +13,7 @@ from typing import BinaryIO
 from ...deadline import passed
 from ...limits import MAX_EVENT_RECORD_BYTES
 from ..table import Table
+from .protobuf import fields
 
 _MAX_TENSOR = 64  # bytes of a scalar's tensor
 
@@ -69,13 +70,13 @@ def _records(file: BinaryIO, notes: list[str]) -> Iterator[bytes]:
 
 def _event(message: bytes) -> tuple[int, list[tuple[str, float]]]:
     step, scalars = 0, []
-    for field, value in _fields(message):
+    for field, value in fields(message):
         if field == 2 and isinstance(value, int):
             step = value - (1 << 64) if value >= 1 << 63 else value
         elif field == 5 and isinstance(value, bytes):
             scalars += [
                 found
-                for inner, row in _fields(value)
+                for inner, row in fields(value)
                 if inner == 1 and isinstance(row, bytes) and (found := _value(row))
             ]
     return step, scalars
@@ -83,7 +84,7 @@ def _event(message: bytes) -> tuple[int, list[tuple[str, float]]]:
 
 def _value(message: bytes) -> tuple[str, float] | None:
     tag, number = "", None
-    for field, value in _fields(message):
+    for field, value in fields(message):
         if field == 1 and isinstance(value, bytes):
             tag = value.decode("utf-8", "replace")
         elif field == 2 and isinstance(value, float):
@@ -96,7 +97,7 @@ def _value(message: bytes) -> tuple[str, float] | None:
 def _scalar_of_tensor(message: bytes) -> float | None:
     """A tensor of one float: as raw bytes (field 4), or in the lists of floats (5) or doubles (6)."""
     kind = 0
-    for field, value in _fields(message):
+    for field, value in fields(message):
         if field == 1 and isinstance(value, int):
             kind = value
         elif field in (4, 5, 6) and isinstance(value, bytes) and len(value) <= _MAX_TENSOR:
@@ -106,41 +107,3 @@ def _scalar_of_tensor(message: bytes) -> float | None:
         elif field in (5, 6) and isinstance(value, float):
             return value
     return None
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, int | float | bytes]]:
-    """Fields of a protocol-buffer message. Raises ValueError, IndexError or struct.error when it is none."""
-    place = 0
-    while place < len(message):
-        key, place = _varint(message, place)
-        field, kind = key >> 3, key & 7
-        if kind == 0:
-            number, place = _varint(message, place)
-            yield field, number
-        elif kind == 1:
-            yield field, float(struct.unpack_from("<d", message, place)[0])
-            place += 8
-        elif kind == 5:
-            yield field, float(struct.unpack_from("<f", message, place)[0])
-            place += 4
-        elif kind == 2:
-            length, place = _varint(message, place)
-            if place + length > len(message):
-                raise ValueError("a field is longer than its message")
-            yield field, message[place : place + length]
-            place += length
-        else:
-            raise ValueError(f"no field of kind {kind}")
-
-
-def _varint(message: bytes, place: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = message[place]
-        place += 1
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return number, place
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number of more than ten bytes")
