@@ -23,6 +23,7 @@ from .configs.values import InputError
 from .deadline import Deadline, within
 from .remembered import Remembered
 from .roots import Roots
+from .skills_extension import add_skills
 from .tools import (
     diagnose,
     estimate_memory,
@@ -109,7 +110,7 @@ def build_server(roots: Roots) -> Server[Any]:
     ) -> types.ReadResourceResult:
         return await anyio.to_thread.run_sync(_read, params.uri, limiter=workers)
 
-    return Server(
+    server: Server[Any] = Server(
         "grpo-guard",
         version=__version__,
         title="grpo-guard",
@@ -124,6 +125,8 @@ def build_server(roots: Roots) -> Server[Any]:
         on_get_prompt=_get_prompt,
         on_completion=_complete,
     )
+    add_skills(server)
+    return server
 
 
 def _describe(tool: Tool) -> types.Tool:
