@@ -31,15 +31,22 @@ def serve_stdio(root_options: Sequence[str] = ()) -> NoReturn:
 
 
 def _built(roots: Roots) -> Server[Any]:
+    with _collector_at_rest():
+        from . import transport  # noqa: F401  (imported here, while the collector rests)
+        from .app import build_server
+    return build_server(roots)
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
     # The SDK builds hundreds of classes at import, and none of them is garbage: without the collector's passes over
     # them the tool list is there about 8 % sooner (benchmarks/cold_start.py); frozen, later passes skip them too.
     gc.disable()
-    from . import transport  # noqa: F401  (imported here, while the collector rests)
-    from .app import build_server
-
-    gc.freeze()
-    gc.enable()
-    return build_server(roots)
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @contextmanager
@@ -71,7 +78,10 @@ def serve_http(
     Raises InputError before anything is answered: a root that is no folder, an address that others can reach without
     a token, a port that is taken.
     """
-    from .http import build_app, read_token, run_http
+    with _collector_at_rest():
+        import uvicorn  # noqa: F401  (imported here, while the collector rests)
 
+        from . import app as _  # noqa: F401
+        from .http import build_app, read_token, run_http
     app = build_app(Roots.choose(root_options), host, read_token(os.environ, token_file), allowed_hosts)
     run_http(app, host, port)
