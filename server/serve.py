@@ -53,17 +53,18 @@ def _collector_at_rest() -> Iterator[None]:
 def _stdout_kept_clean() -> Iterator[None]:
     """What a library prints while it is imported goes to standard error: only messages belong on standard output."""
     try:
-        kept = os.dup(1)
-    except OSError:  # closed; the transport says so
+        kept, errors = os.dup(1), os.dup(2)
+    except OSError:  # one of them is closed; the transport says so
         yield
         return
     try:
-        os.dup2(2, 1)
+        os.dup2(errors, 1)
         with redirect_stdout(sys.stderr):
             yield
     finally:
         os.dup2(kept, 1)
         os.close(kept)
+        os.close(errors)
 
 
 def serve_http(
