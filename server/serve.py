@@ -8,12 +8,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from .roots import Roots
-
-if TYPE_CHECKING:
-    from mcp.server import Server
 
 
 def serve_stdio(root_options: Sequence[str] = ()) -> NoReturn:
@@ -30,7 +27,7 @@ def serve_stdio(root_options: Sequence[str] = ()) -> NoReturn:
     run_stdio(server)
 
 
-def _built(roots: Roots) -> Server[Any]:
+def _built(roots: Roots) -> Any:
     with _collector_at_rest():
         from . import transport  # noqa: F401  (imported here, while the collector rests)
         from .app import build_server
