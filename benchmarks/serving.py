@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import socket
 import statistics
@@ -136,7 +137,7 @@ def latency(calls: int) -> None:
 
 def throughput(rounds: int, calls: int) -> None:
     print(f"\nHTTP, {calls} calls on {CONNECTIONS} connections, stateless, 2025-11-25, JSON answers")
-    processes, addresses = [], {}
+    processes, addresses, pids = [], {}, {}
     for name, command in HTTP_SERVERS.items():
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         processes.append(process)
@@ -144,25 +145,40 @@ def throughput(rounds: int, calls: int) -> None:
         found = re.search(r"//([\d.]+):(\d+)/", process.stderr.readline())
         if found is None:
             raise RuntimeError(f"{name} did not start")
-        addresses[name] = (found[1], int(found[2]))
+        addresses[name], pids[name] = (found[1], int(found[2])), process.pid
     try:
-        # Twice as many warm-up rounds as it takes to load the knowledge; candidates take turns.
-        seconds = interleave(
-            {
-                "bare SDK server": partial(load, addresses["bare SDK server"], *ECHO, calls),
-                "symptoms, asked before": partial(load, addresses["grpo-guard"], *SYMPTOMS, calls),
-                "symptoms, new words": partial(load, addresses["grpo-guard"], "symptoms", {"query": NEW}, calls),
-            },
-            rounds,
-        )
+        candidates = {
+            "bare SDK server": ("bare SDK server", *ECHO),
+            "symptoms, asked before": ("grpo-guard", *SYMPTOMS),
+            "symptoms, new words": ("grpo-guard", "symptoms", {"query": NEW}),
+        }
+        cpu = dict.fromkeys(candidates, 0.0)
+
+        def run(title: str) -> float:
+            server, tool, arguments = candidates[title]
+            before = cpu_seconds(pids[server])
+            spent = load(addresses[server], tool, arguments, calls)
+            cpu[title] += cpu_seconds(pids[server]) - before
+            return spent
+
+        seconds = interleave({title: partial(run, title) for title in candidates}, rounds)
     finally:
         for process in processes:
             process.kill()
             process.wait()
+    print(f"{'':28} {'calls/s':>9} {'server CPU ms per call':>24}")
     for name, values in seconds.items():
-        print(f"{name:28} {calls / statistics.median(values):9.0f} calls/s")
+        print(
+            f"{name:28} {calls / statistics.median(values):9.0f} {cpu[name] / (len(values) + 1) / calls * 1000:24.2f}"
+        )
     share = 1 / ratio(seconds, "symptoms, asked before", "bare SDK server")
     print(f"{'symptoms / bare, calls/s':28} {share:9.2f} goal 0.8: {'met' if share >= 0.8 else 'MISSED'}")
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process so far (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def load(address: tuple[str, int], tool: str, arguments: dict[str, Any], calls: int) -> float:

@@ -6,6 +6,7 @@ them (the high-level one parses JSON inside strings and ignores unknown names), 
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Sequence
 from functools import partial
@@ -81,6 +82,7 @@ def build_server(roots: Roots) -> Server[Any]:
     listed = types.ListToolsResult(tools=[_describe(tool) for tool in TOOLS])
     by_name = {tool.name: tool for tool in TOOLS}
     workers = anyio.CapacityLimiter(limits.MAX_PARALLEL_CALLS)
+    called: set[str] = set()
     answered: Remembered[types.CallToolResult] = Remembered()
 
     async def list_tools(
@@ -97,6 +99,10 @@ def build_server(roots: Roots) -> Server[Any]:
         result = answered.get(key)
         if result is None:
             result = await _call(tool, arguments, roots, workers)
+            if tool.name not in called:
+                # The knowledge that a tool loads with its first call is never garbage: later passes skip it.
+                called.add(tool.name)
+                gc.freeze()
             if not result.is_error and _is_short(result):
                 answered.keep(key, result)
         return result

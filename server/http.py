@@ -230,7 +230,8 @@ def run_http(app: Application, host: str, port: int) -> NoReturn:
         # uvicorn puts its own handlers in place, and raises the signal again once it has stopped.
         signal.signal(number, remember)
     Announced(config).run(sockets=[listening])
-    sys.stderr.flush()
+    if sys.stderr is not None:
+        sys.stderr.flush()
     os._exit(0)  # a call that was cut off may still run on its thread
 
 

@@ -1,7 +1,8 @@
 """The skills extension of the protocol (SEP-2640, `io.modelcontextprotocol/skills`): both skills with digest and size.
 
 Clients without it read the same files as plain `skill://` resources. The extension is in capabilities, not in the tool
-list, so it costs nobody a token.
+list, so it costs nobody a token. Specification: https://modelcontextprotocol.io/seps/2640-skills-extension (read
+2026-11-30 as its conformance scenarios check it).
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ def run_stdio(server: Server[Any]) -> NoReturn:
         anyio.run(_serve, server)
     except* BrokenPipeError:  # the client left first
         pass
-    sys.stderr.flush()
+    if sys.stderr is not None:
+        sys.stderr.flush()
     # A call that was cut off at its deadline may still run on its thread; its answer has no reader.
     os._exit(0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from ..configs.reading import Reading, read_pasted, read_path
 from ..configs.run_config import RunConfig
 from ..configs.values import InputError
 from ..limits import MAX_INCLUDES
-from ..lookup.short import size
 from ..model import plain
 from ..store.index import index
 from . import fit, phases, shapes, terms
@@ -163,7 +163,7 @@ def shortened(data: dict[str, Any], detail: str) -> dict[str, Any]:
         return _without_empty({**data, "phases": [_normal(phase, data) for phase in data["phases"]]})
     shapes_ = (_brief(data, least, lines) for least, lines in _BRIEF_SHAPES)
     for short in shapes_:
-        if size(short) <= BRIEF_CHARS:
+        if len(json.dumps(short, ensure_ascii=False, separators=(",", ":"))) <= BRIEF_CHARS:
             break
     return short
 

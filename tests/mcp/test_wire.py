@@ -192,6 +192,13 @@ def test_a_closed_stream_is_one_line(closed):
     )
 
 
+def test_without_standard_error_it_serves_all_the_same():
+    command = f"exec {sys.executable} -m grpo_guard serve 2>&-"
+    request = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    done = subprocess.run(["sh", "-c", command], input=request, stdout=subprocess.PIPE, timeout=30, check=False)
+    assert (done.returncode, json.loads(done.stdout)["result"]) == (0, {})
+
+
 def test_a_root_that_is_no_folder_is_one_line(tmp_path):
     command = [sys.executable, "-m", "grpo_guard", "serve", "--root", str(tmp_path / "absent")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
