@@ -37,9 +37,9 @@ TOOL = Tool(
     arguments=Avoid,
     run=run,
     answers={
-        "framework": "string",
         "lines": "array",
         "fragment": "string",
         "notes": "array",
     },
+    looks_up=True,
 )

@@ -37,8 +37,6 @@ TOOL = Tool(
     run=run,
     looks_up=True,
     answers={
-        "id": "string",
-        "view": "string",
         "chain": "array",
         "notes": "array",
     },

@@ -33,7 +33,6 @@ TOOL = Tool(
     run=run,
     looks_up=True,
     answers={
-        "query": "string",
         "skills": "array",
         "notes": "array",
     },

@@ -40,7 +40,6 @@ TOOL = Tool(
     run=run,
     looks_up=True,
     answers={
-        "view": "string",
         "patterns": "array",
         "frameworks": "array",
         "cells": "array",

@@ -36,8 +36,6 @@ TOOL = Tool(
     run=run,
     looks_up=True,
     answers={
-        "topic": "string",
-        "title": "string",
         "steps": "array",
         "patterns": "array",
         "bugs": "array",

@@ -36,7 +36,6 @@ TOOL = Tool(
     run=run,
     looks_up=True,
     answers={
-        "query": "string",
         "symptoms": "array",
         "notes": "array",
     },
