@@ -24,29 +24,41 @@ class Names:
 
     flags: whether settings are written as `--name` with dashes; otherwise as in the table.
     negations: name of a switch -> name of the setting that it switches off, where that is not `no_` + name.
+    exact: keyword arguments, which have neither aliases nor abbreviations.
     """
 
     table: KeyTable
     title: str  # "vLLM"
     flags: bool = True
     negations: Mapping[str, str] | None = None
+    exact: bool = False
 
     def name_of(self, key: str) -> tuple[str, bool]:
         """The table's name of a native key, and whether the key switches that setting off."""
-        if not key.startswith("-"):
-            return self.table.canonical(key) or key, False
+        if self.exact:
+            return key, False
         flag = key.lstrip("-")
         head, dot, rest = flag.partition(".")
         name = head.replace("-", "_") + dot + rest
         for spelling in (name, flag):
             if (found := self.table.canonical(spelling)) is not None:
                 return found, False
+        if dot and (section := self.table.canonical(head.replace("-", "_"))) is not None:
+            return f"{section}.{rest}", False
+        if not key.startswith("-"):
+            return key, False
         if self.negations is not None and name in self.negations:
             return self.negations[name], True
         positive = name.removeprefix("no_")
         if positive != name and (found := self.table.canonical(positive)) is not None:
             return found, True
         return name, False
+
+    def knows(self, name: str) -> bool:
+        """Whether the framework takes the table's name."""
+        if not self.exact:
+            return self.table.known(name)
+        return name in set(self.table) or self.table.is_section(name) or self.table.is_open(name)
 
     def written(self, name: str) -> str:
         """The native key of a table's name, as the user would write it."""
@@ -108,7 +120,7 @@ def judge_names(
     exact = stated is not None and names.table.exact
     beginnings = tuple(name for name in skip if name.endswith("."))
     for name, setting in given.items():
-        if names.table.known(name) or name in skip or (beginnings and name.startswith(beginnings)):
+        if names.knows(name) or name in skip or (beginnings and name.startswith(beginnings)):
             continue
         if not exact and names.table.lifecycle(name) is not None:
             continue

@@ -1,0 +1,51 @@
+"""SGLang: `python -m sglang.launch_server`, `sglang serve`, `sgl.Engine(...)` in Python, the YAML of `--config`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...store.index import adapter as adapter_data
+from ..parts import Part
+from ..run_config import RunConfig
+from .common import Options, apply_options, derive_moe
+from .engines import Engine, derive_common, derive_flag, read
+from .native import fill_named
+
+_CALLS = {"Engine": ("ServerArgs",), "ServerArgs": ("ServerArgs",)}
+_ROUTER = "sglang_router."
+
+
+def build(parts: list[Part], options: Options) -> RunConfig:
+    """One engine."""
+    engine = Engine("sglang", "SGLang", ("ServerArgs", "server"), _CALLS, "model_path")
+    run, arguments = read(parts, options, engine)
+    if any(part.program.startswith(_ROUTER) for part in parts):  # takes its own options beside the engine's
+        run.unknown_keys.clear()
+        run.notes.append("the router's own options are not checked")
+    fill_named(run, adapter_data("sglang")["fields"], arguments.given, arguments.names)
+    for name, switch in adapter_data("sglang")["opposites"].items():
+        derive_flag(run, name, switch)
+        run.keys[name] = run.key_of(name) if name in run.settings else run.keys.get(switch, name)
+    _derive_lora(run)
+    if run.value("speculative_algorithm", "open") is None:
+        run.derive("speculation", False, "no speculative algorithm", run.key_of("speculative_algorithm"))
+    elif isinstance(run.value("speculative_algorithm"), str):
+        run.derive("speculation", True, "a speculative algorithm", run.key_of("speculative_algorithm"))
+    run.derive("rollout_engine", "sglang", "an SGLang engine")
+    derive_common(run)
+    derive_moe(run)
+    apply_options(run, options)
+    return run
+
+
+def batch(run: RunConfig) -> dict[str, Any]:
+    """An engine has no batch arithmetic of its own: requests come from outside."""
+    return {}
+
+
+def _derive_lora(run: RunConfig) -> None:
+    """Adapters named at start switch LoRA on by themselves."""
+    paths = run.settings.pop("lora_paths", None)
+    if run.value("enable_lora", "open") is None:
+        given = paths is not None and paths.value is not None
+        run.derive("enable_lora", given, "adapters named at start" if given else "no adapter is named", run.key_of("enable_lora"))
