@@ -36,14 +36,24 @@ _SECTIONS = {
 }
 _TYPES = {"string": "str", "bool": "bool", "int32_t": "int", "uint32_t": "int", "float": "float", "array": "list"}
 _ROW = re.compile(r'\{"(\w+)", "(\w+)", (true|false)\}')
-OPEN = {TABLE: [f"{_MODEL}.models", "BackendConfig.kvPoolConfig", "LogConfig"]}
+# Variables of the same code that hold a section
+_VARIABLES = {
+    "serverJsonData": "ServerConfig",
+    "backendJsonData": "BackendConfig",
+    "modelJsonData": "BackendConfig.ModelDeployConfig",
+    "scheduleJsonData": "BackendConfig.ScheduleConfig",
+}
+_READ = re.compile(r'\b(\w+JsonData)(?:\.contains\(|\[)"(\w+)"')
+# What a model holds beyond the known keys is handed on to it
+OPEN = {TABLE: [_MODEL, "BackendConfig.kvPoolConfig", "BackendConfig.ModelDeployConfig.LoraModules", "LogConfig"]}
 
 
 def read(version: str, folder: Path) -> Snapshot:
     snapshot = Snapshot(version)
     fields: dict[str, Field] = {}
     for path in sorted((folder / "src" / "config_manager").glob("*.cpp")):
-        fields |= dict(_checked(path.read_text(encoding="utf-8")))
+        source = path.read_text(encoding="utf-8")
+        fields = dict(_read_by_name(source)) | fields | dict(_checked(source))
     shipped = json.loads((folder / "src" / "server" / "conf" / "config.json").read_text(encoding="utf-8"))
     for key, default in _leaves(shipped):
         known = fields.get(key, Field(None))
@@ -61,11 +71,18 @@ def _checked(source: str) -> Iterator[tuple[str, Field]]:
                 yield f"{section}.{key}", Field(REQUIRED if required == "true" else None, _TYPES.get(kind, ""))
 
 
+def _read_by_name(source: str) -> Iterator[tuple[str, Field]]:
+    """Keys that the code asks a section for; sections themselves are none."""
+    for variable, key in _READ.findall(source):
+        if variable in _VARIABLES and not key.endswith("Config"):
+            yield f"{_VARIABLES[variable]}.{key}", Field(None)
+
+
 def _leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Dotted paths. ModelConfig is a list of models, whose first one stands for all."""
     for key, item in tree.items():
         item = item[0] if key == "ModelConfig" else item
-        if isinstance(item, dict) and item and f"{prefix}{key}" not in OPEN[TABLE]:
+        if isinstance(item, dict) and item and (f"{prefix}{key}" not in OPEN[TABLE] or key == "ModelConfig"):
             yield from _leaves(item, f"{prefix}{key}.")
         else:
             yield prefix + key, item

@@ -168,7 +168,7 @@ def _move_model(command: Part | None, given: dict[str, Setting], names: Names, m
 
 
 def _number(text: str, kind: str) -> int | None:
-    """"16k" as 16000 and "16K" as 16384, where an option takes whole numbers."""
+    """ "16k" as 16000 and "16K" as 16384, where an option takes whole numbers."""
     match = _HUMAN.fullmatch(text.strip()) if kind in ("int", "") else None
     return int(float(match[1]) * _MULTIPLES[match[2]]) if match else None
 
@@ -188,7 +188,6 @@ def derive_flag(run: RunConfig, name: str, source: str) -> None:
         run.set_explicit_like(name, setting, not setting.value)
     elif setting is not None:
         run.set_explicit_like(name, setting, setting.value)
-
 
 
 def is_set_in(parts: Iterable[Part], names: Iterable[str]) -> bool:

@@ -48,5 +48,6 @@ def _first_model(entry: Entry) -> list[Entry]:
     models = entry.value
     if entry.key != _MODELS or not isinstance(models, list) or not models or not isinstance(models[0], dict):
         return [entry]
-    return [Entry(f"{_MODELS}.{key}", value, entry.file, entry.line, text=str(value)) for key, value in models[0].items()]
-
+    return [
+        Entry(f"{_MODELS}.{key}", value, entry.file, entry.line, text=str(value)) for key, value in models[0].items()
+    ]

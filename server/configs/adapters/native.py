@@ -17,6 +17,8 @@ from ..values import Entry, Lint, Unresolved
 from .common import FieldMap, explicit_settings
 from .trl_arguments import typed
 
+_HELP = ("help", "h")  # every parser has it
+
 
 @dataclass(frozen=True, slots=True)
 class Names:
@@ -118,6 +120,7 @@ def judge_names(
     skip: names, or beginnings that end in a dot, which another program takes.
     """
     exact = stated is not None and names.table.exact
+    skip = (*skip, *(_HELP if names.flags else ()))
     beginnings = tuple(name for name in skip if name.endswith("."))
     for name, setting in given.items():
         if names.knows(name) or name in skip or (beginnings and name.startswith(beginnings)):

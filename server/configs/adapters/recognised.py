@@ -31,7 +31,8 @@ def build(parts: list[Part], options: Options, name: str = "") -> RunConfig:
     """A run with the settings as written and no canonical field. `name` stands when the caller has stated one."""
     name = name or name_of(parts)
     run = start_run(name, parts, options)
-    run.native = explicit_settings((entry for part in parts for entry in part.entries), run.lints)
+    lints = [] if all(part.format == "python" for part in parts) else run.lints  # each call has its own settings
+    run.native = explicit_settings((entry for part in parts for entry in part.entries), lints)
     title = next((row["title"] for row in _rows() if row["name"] == name), name)
     run.notes.append(
         f"{title} is recognised, but its settings are not checked yet"

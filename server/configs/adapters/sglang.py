@@ -19,9 +19,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     """One engine."""
     engine = Engine("sglang", "SGLang", ("ServerArgs", "server"), _CALLS, "model_path")
     run, arguments = read(parts, options, engine)
-    if any(part.program.startswith(_ROUTER) for part in parts):  # takes its own options beside the engine's
-        run.unknown_keys.clear()
-        run.notes.append("the router's own options are not checked")
+    _spare_others(run, parts)
     fill_named(run, adapter_data("sglang")["fields"], arguments.given, arguments.names)
     for name, switch in adapter_data("sglang")["opposites"].items():
         derive_flag(run, name, switch)
@@ -43,9 +41,19 @@ def batch(run: RunConfig) -> dict[str, Any]:
     return {}
 
 
+def _spare_others(run: RunConfig, parts: list[Part]) -> None:
+    """The router and image models take options of their own, which are not in the engine's tables."""
+    router = any(part.program.startswith(_ROUTER) for part in parts)
+    foreign = {key.key.lstrip("-") for key in run.unknown_keys} & set(adapter_data("sglang")["diffusion_options"])
+    if router or foreign:
+        run.unknown_keys.clear()
+        run.notes.append(f"options of {'the router' if router else 'image and video models'} are not checked")
+
+
 def _derive_lora(run: RunConfig) -> None:
     """Adapters named at start switch LoRA on by themselves."""
     paths = run.settings.pop("lora_paths", None)
     if run.value("enable_lora", "open") is None:
         given = paths is not None and paths.value is not None
-        run.derive("enable_lora", given, "adapters named at start" if given else "no adapter is named", run.key_of("enable_lora"))
+        note = "adapters named at start" if given else "no adapter is named"
+        run.derive("enable_lora", given, note, run.key_of("enable_lora"))

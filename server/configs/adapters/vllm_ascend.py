@@ -36,7 +36,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     stated = options.versions.get(_PACKAGE)
     table = load(_PACKAGE, ["additional_config", "environment"], stated)
     run.notes += [table.note] if table.note else []
-    given = {key: setting for key, setting in _given(run).items()}
+    given = _given(run)
     _fill(run, given, table)
     _derive_weight_format(run, table)
     _judge(run, given, load(_PACKAGE, ["additional_config"], stated), stated)
@@ -91,7 +91,7 @@ def _derive_weight_format(run: RunConfig, table: KeyTable) -> None:
     if run.value("ascend_rl_mode") is True:
         run.derive("weight_nz_mode", 0, "rl_config.enabled switches it off", run.key_of("ascend_rl_mode"))
         return
-    if setting is not None and setting.origin == EXPLICIT or not table.known(variable):
+    if (setting is not None and setting.origin == EXPLICIT) or not table.known(variable):
         return
     if setting is None:
         run.absent.discard("weight_nz_mode")
