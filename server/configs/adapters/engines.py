@@ -30,7 +30,8 @@ class Engine:
     """How one engine is started.
 
     tables: key tables of the server's options. calls: name of a call in Python -> key tables of its arguments.
-    model: the table's name of the model. negations: for the table in use, see `Names`.
+    model: the table's name of the model. negations: for the table in use, see `Names`. plugins: options that installed
+    plug-ins add. ruled: options whose values a rule decides.
     """
 
     name: str
@@ -39,6 +40,8 @@ class Engine:
     calls: Mapping[str, tuple[str, ...]]
     model: str
     negations: Callable[[KeyTable], Mapping[str, str]] = lambda table: {}
+    plugins: tuple[str, ...] = ()
+    ruled: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -68,8 +71,8 @@ def read(parts: list[Part], options: Options, engine: Engine) -> tuple[RunConfig
         run.native[setting.key] = setting
         if isinstance(setting.value, str) and (number := _number(setting.value, table.type(name))) is not None:
             arguments.given[name] = replace(setting, value=number)
-    judge_names(run, arguments.given, arguments.names, stated, stops=True)
-    judge_choices(run, arguments.given, arguments.names, stated)
+    judge_names(run, arguments.given, arguments.names, stated, stops=True, skip=engine.plugins)
+    judge_choices(run, arguments.given, arguments.names, stated, engine.ruled)
     return run, arguments
 
 

@@ -31,6 +31,9 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     if not entries:
         run.partial = "the server's config.json was not given"
     judge_names(run, given, names, stated, stops=False)
+    devices = run.settings.get("npu_devices")
+    if devices is not None and isinstance(devices.value, list) and devices.value and isinstance(devices.value[0], list):
+        run.set_explicit_like("npus_per_instance", devices, len(devices.value[0]))
     run.derive("rollout_engine", "mindie", "a MindIE server")
     run.derive("device", "npu", "MindIE")
     derive_moe(run)

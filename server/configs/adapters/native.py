@@ -134,11 +134,13 @@ def judge_names(
         )
 
 
-def judge_choices(run: RunConfig, given: Mapping[str, Setting], names: Names, stated: str | None) -> None:
-    """Values that are none of a key's choices: the framework's parser refuses them."""
+def judge_choices(
+    run: RunConfig, given: Mapping[str, Setting], names: Names, stated: str | None, skip: Sequence[str] = ()
+) -> None:
+    """Values that are none of a key's choices: the framework's parser refuses them. skip: what a rule decides."""
     exact = stated is not None and names.table.exact
     for name, setting in given.items():
-        choices = names.table.choices(name)
+        choices = () if name in skip else names.table.choices(name)
         values = setting.value if isinstance(setting.value, list) else [setting.value]
         wrong = [value for value in values if not isinstance(value, Unresolved) and value not in choices]
         if not choices or not wrong or setting.value is None:

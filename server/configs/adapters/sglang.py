@@ -53,6 +53,9 @@ def _spare_others(run: RunConfig, parts: list[Part]) -> None:
 def _derive_lora(run: RunConfig) -> None:
     """Adapters named at start switch LoRA on by themselves."""
     paths = run.settings.pop("lora_paths", None)
+    if paths is not None and paths.known:
+        number = len(paths.value) if isinstance(paths.value, list) else int(paths.value is not None)
+        run.set_explicit_like("lora_adapters", paths, number)
     if run.value("enable_lora", "open") is None:
         given = paths is not None and paths.value is not None
         note = "adapters named at start" if given else "no adapter is named"

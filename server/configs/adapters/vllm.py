@@ -37,8 +37,7 @@ def batch(run: RunConfig) -> dict[str, Any]:
 
 def engine_run(parts: list[Part], options: Options) -> RunConfig:
     """The engine's settings and those of the requests that stand beside it."""
-    engine = Engine("vllm", "vLLM", ("serve", "EngineArgs"), _CALLS, "model", _inverse_switches)
-    run, arguments = read([_with_levels(part) for part in parts], options, engine)
+    run, arguments = read([_with_levels(part) for part in parts], options, _engine())
     fill_named(run, adapter_data("vllm")["fields"], arguments.given, arguments.names)
     _take_requests(run, parts, options)
     run.derive("rollout_engine", "vllm", "a vLLM engine")
@@ -48,6 +47,11 @@ def engine_run(parts: list[Part], options: Options) -> RunConfig:
     derive_common(run)
     derive_moe(run)
     return run
+
+
+def _engine() -> Engine:
+    tables = ("serve", "EngineArgs")
+    return Engine("vllm", "vLLM", tables, _CALLS, "model", _inverse_switches, ("omni",), ("max_lora_rank",))
 
 
 def _inverse_switches(table: KeyTable) -> Mapping[str, str]:
@@ -87,4 +91,6 @@ def _take_requests(run: RunConfig, parts: list[Part], options: Options) -> None:
     names = Names(load("vllm", ["SamplingParams"], stated), "vLLM", flags=False, exact=True)
     given = given_settings(calls[0].entries, names, run.lints)
     fill_named(run, adapter_data("vllm")["sampling"], given, names)
+    if (asked := run.settings.get("requested_logprobs")) is not None and asked.known:
+        run.set_explicit_like("calculate_log_probs", asked, asked.value is not None)
     judge_names(run, given, names, stated, stops=True)
