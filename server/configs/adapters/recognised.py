@@ -68,6 +68,8 @@ def _score(row: Mapping[str, Any], part: Part) -> int:
     if not row["keys"]:
         return 0
     keys = {entry.key[:_MAX_NAME] for entry in part.entries}
+    if any(re.match(pattern, key) for pattern in row.get("unless", ()) for key in keys):
+        return 0
     told = {key for key in keys if any(pattern.match(key) for pattern in _patterns(row["name"]))}
     return _BY_KEYS if len(told) >= row["least"] else 0
 

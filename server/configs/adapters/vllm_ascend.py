@@ -91,7 +91,11 @@ def _derive_weight_format(run: RunConfig, table: KeyTable) -> None:
     if run.value("ascend_rl_mode") is True:
         run.derive("weight_nz_mode", 0, "rl_config.enabled switches it off", run.key_of("ascend_rl_mode"))
         return
-    if (setting is not None and setting.origin == EXPLICIT) or not table.known(variable):
+    if setting is not None and setting.origin == EXPLICIT:
+        return
+    if not table.known(variable):
+        if setting is not None and by_variable is not None and not table.exact:  # an older release would read it
+            setting.value = Unresolved(str(by_variable.value), (f"--version {_PACKAGE}=...",))
         return
     if setting is None:
         run.absent.discard("weight_nz_mode")
