@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from ..run_config import RunConfig, UnknownKey
 
 _TABLES = {"vllm": ("serve", "EngineArgs"), "sglang": ("ServerArgs",)}
+_BY_KEYWORD = ("sglang",)  # handed on as keywords, which have no abbreviations; to vLLM as options
 
 
 def judge_handed_on(run: RunConfig, sections: Mapping[str, str], own: Collection[str]) -> None:
@@ -26,8 +27,10 @@ def judge_handed_on(run: RunConfig, sections: Mapping[str, str], own: Collection
 
         stated = run.versions.get(engine)
         table = load(engine, _TABLES[engine], stated)
+        exact = stated is not None and table.exact
         for name, key in given.items():
-            if name in own or table.known(name) or (not (stated and table.exact) and table.lifecycle(name) is not None):
+            known = name.split(".")[0] in set(table) if engine in _BY_KEYWORD else table.known(name)
+            if known or name in own or (not exact and table.lifecycle(name) is not None):
                 continue
             reason = table.explain_unknown(name)
             meant = [section + similar for similar in reason.did_you_mean]

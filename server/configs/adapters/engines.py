@@ -164,8 +164,8 @@ def _move_model(command: Part | None, given: dict[str, Setting], names: Names, m
     if words and model not in given:
         value = words[0].text if words[0].known else Unresolved(words[0].text, words[0].unknown)
         given[model] = Setting(model, model, value, "explicit", words[0].file, words[0].line)
-    for name, setting in given.items():
-        if names.table.type(name) == "bool" and isinstance(setting.value, str):
+    for name, setting in list(given.items()):
+        if names.table.type(name) == "bool" and isinstance(setting.value, str) and setting.value.strip():
             given[name] = replace(setting, value=True)
             given.setdefault(model, replace(setting, field=model, key=model))
 
