@@ -99,9 +99,14 @@ def fill_named(run: RunConfig, fields: FieldMap, given: Mapping[str, Setting], n
         if chosen is not None:
             run.keys[field] = given[chosen].key
             run.set_explicit_like(field, given[chosen], given[chosen].value)
-        elif known is None:
+            continue
+        if known is None:
             run.absent.add(field)
-        elif (default := names.table.resolved_default(known, explicit)) is not MISSING:
+            continue
+        default = names.table.resolved_default(known, explicit)
+        if default is MISSING and names.table.is_open(known):
+            default = None  # a part of a section that nobody wrote
+        if default is not MISSING:
             run.settings[field] = Setting(field, run.keys[field], default, DEFAULT, version=version)
 
 
