@@ -148,8 +148,10 @@ def test_unknown_and_removed_options_stop_the_server(run_of: RunOf) -> None:
     assert unknown(run_of({"run.sh": text}, vllm="0.33.0")) == {
         "--logprob-mode": (True, ["--logprobs-mode"], "unknown to every vllm release from 0.8.0 to 0.33.0"),
         "--swap-space": (True, [], "removed in vllm 0.18.0"),
-        "--disable-log-requests": (True, ["--enable-log-requests", "--disable-log-stats"], "removed in vllm 0.17.0"),
-    }
+        "--disable-log-requests": (
+            True, ["--enable-log-requests"], "replaced by enable_log_requests in vllm 0.17.0",
+        ),
+    }  # fmt: skip
     assert unknown(run_of({"run.sh": text}, vllm="0.9.2")).keys() == {"--logprob-mode"}
 
 
