@@ -29,6 +29,13 @@ ABBREVIATIONS = True
 BASE = ""
 OPEN: dict[str, list[str]] = {}
 _TAKES_JSON = re.compile(r"\w+_config|\w+_kwargs|hf_overrides|limit_mm_per_prompt|ir_op_priority")
+# Classes of arguments that are declared as plain dictionaries
+_CLASSES = {
+    "compilation_config": "CompilationConfig",
+    "speculative_config": "SpeculativeConfig",
+    "kv_transfer_config": "KVTransferConfig",
+    "weight_transfer_config": "WeightTransferConfig",
+}
 _FRONTEND = ("entrypoints/common/cli_args.py", "entrypoints/launchers/cli_args.py", "entrypoints/openai/cli_args.py")
 
 
@@ -37,6 +44,7 @@ def read(version: str, folder: Path) -> Snapshot:
     configs = _Configs(home)
     engine = configs.fields("EngineArgs") | configs.fields("AsyncEngineArgs")
     snapshot = Snapshot(version, aliases={"EngineArgs": {}, "serve": {}})
+    snapshot.add("json", dict(_json_parts(configs, engine)))
     served: dict[str, Field] = {}
     for made in _options(home, configs):
         key, *others = (name.replace("-", "_") for name in (*made.names, *made.short))
@@ -54,7 +62,10 @@ def read(version: str, folder: Path) -> Snapshot:
     snapshot.add("SamplingParams", _sampling(home))
     parser = home / "utils" / "argparse_utils.py"
     both = parser.is_file() and "class EnableDisableAction" in parser.read_text(encoding="utf-8")
-    snapshot.add("parser", {"disable_switches": Field(both)})  # --disable-x stands for --no-enable-x
+    utils = home / "config" / "utils.py"
+    forbids = utils.is_file() and 'ConfigDict(extra="forbid")' in utils.read_text(encoding="utf-8")
+    # --disable-x stands for --no-enable-x; unknown keys of a JSON argument stop the engine
+    snapshot.add("parser", {"disable_switches": Field(both), "json_forbids_unknown": Field(forbids)})
     return snapshot
 
 
@@ -90,6 +101,28 @@ class _Configs:
 
     def of(self, class_name: str, key: str) -> Field | None:
         return self._values.get(f"{class_name}.{key}")
+
+
+def _json_parts(configs: _Configs, engine: Mapping[str, Field]) -> Iterator[tuple[str, Field]]:
+    """What the JSON of an argument may hold, as dotted names: the fields of its configuration class."""
+    for key, found in engine.items():
+        names = (*found.classes, _CLASSES.get(key, ""))
+        owner = next((name for name in names if name.endswith("Config") and name in configs.classes), None)
+        if owner is not None:
+            computed = set(_computed(configs.classes[owner]))
+            for part, item in configs.fields(owner).items():
+                if part not in computed and item.default != {"expr": "PrivateAttr"}:
+                    yield f"{key}.{part}", Field(item.default)
+
+
+def _computed(node: ast.ClassDef) -> Iterator[str]:
+    """Fields that the class fills itself: `field(init=False)`."""
+    for item in node.body:
+        match item:
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Call(keywords=keywords)):
+                given = {keyword.arg: keyword.value for keyword in keywords}
+                if isinstance(init := given.get("init"), ast.Constant) and init.value is False:
+                    yield name
 
 
 class _Plain(ast.NodeTransformer):

@@ -249,3 +249,19 @@ def test_names_inside_a_trainer_are_judged_by_the_engine(run_of: RunOf) -> None:
         )
     }  # fmt: skip
     assert run.value("kv_cache_dtype") == "fp8"
+
+
+def test_keys_inside_json_are_those_of_the_configuration_class(run_of: RunOf) -> None:
+    text = """vllm serve m -cc.level 3 --compilation-config.cudagraph_mod FULL \\
+      --speculative-config '{"method": "ngram", "num_speculative_tokens": 3}' \\
+      --kv-transfer-config '{"kv_connector": "X", "kv_connector_extra_config": {"own": 1}}'
+"""
+    run = run_of({"run.sh": text}, vllm="0.33.0")
+    assert unknown(run) == {
+        "-cc.level": (True, [], "removed in vllm 0.18.0"),
+        "--compilation-config.cudagraph_mod": (
+            True, ["--compilation-config.cudagraph_mode"], "unknown to every vllm release from 0.8.0 to 0.33.0",
+        ),
+    }  # fmt: skip
+    older = run_of({"run.sh": text}, vllm="0.12.0")
+    assert {key: row[0] for key, row in unknown(older).items()} == {"--compilation-config.cudagraph_mod": False}

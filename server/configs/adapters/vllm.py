@@ -10,9 +10,9 @@ from typing import Any
 from ...store.index import adapter as adapter_data
 from ..keys import KeyTable, load
 from ..parts import Part
-from ..run_config import RunConfig
+from ..run_config import RunConfig, UnknownKey
 from .common import Options, apply_options, derive_moe
-from .engines import Engine, derive_common, read
+from .engines import Arguments, Engine, derive_common, read
 from .native import Names, fill_named, given_settings, judge_names, value_of
 
 _CALLS = {"LLM": ("LLM", "EngineArgs"), "AsyncEngineArgs": ("EngineArgs",), "EngineArgs": ("EngineArgs",)}
@@ -39,6 +39,7 @@ def engine_run(parts: list[Part], options: Options) -> RunConfig:
     """The engine's settings and those of the requests that stand beside it."""
     run, arguments = read([_with_levels(part) for part in parts], options, _engine())
     fill_named(run, adapter_data("vllm")["fields"], arguments.given, arguments.names)
+    _judge_json(run, arguments, options.versions.get("vllm"))
     _take_requests(run, parts, options)
     run.derive("rollout_engine", "vllm", "a vLLM engine")
     if value_of(arguments.given, arguments.names.table, "speculative_config") is None:
@@ -65,6 +66,27 @@ def _inverse_switches(table: KeyTable) -> Mapping[str, str]:
         for own, other in pairs
         if name.startswith(own) and table.type(name) == "bool"
     }
+
+
+def _judge_json(run: RunConfig, arguments: Arguments, stated: str | None) -> None:
+    """Keys inside the JSON of an argument that its configuration class does not have.
+
+    Without a stated version only those that no release has. Up to 0.16 most classes ignore them.
+    """
+    table = load("vllm", ["json"], stated)
+    names, exact = set(table), stated is not None and table.exact
+    sections = {name.split(".")[0] for name in names}
+    fatal = exact and load("vllm", ["parser"], stated).default("json_forbids_unknown") is True
+    for name, setting in arguments.given.items():
+        section, dot, _ = name.partition(".")
+        if not dot or section not in sections or ".".join(name.split(".")[:2]) in names:
+            continue
+        if exact or table.lifecycle(name) is None:
+            reason = table.explain_unknown(name)
+            head = setting.key.partition(".")[0]
+            meant = [f"{head}.{similar.partition('.')[2]}" for similar in reason.did_you_mean]
+            row = UnknownKey(setting.key, setting.file, setting.line, meant, reason.note, fatal)
+            run.unknown_keys.append(row)
 
 
 def _with_levels(part: Part) -> Part:
