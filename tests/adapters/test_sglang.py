@@ -118,6 +118,7 @@ LAUNCH = "python -m sglang.launch_server --model-path Qwen/Qwen3-30B-A3B --tp 2 
         ("sglang-28566", "0.5.15", f"{LAUNCH}--enable-dp-attention --lora-paths a=/x"),
         ("sglang-32707", "0.5.15", f"{LAUNCH}--enable-dp-attention --lora-paths a=/x"),
         ("sglang-27787", "0.5.20", f"{LAUNCH}--enable-memory-saver --moe-runner-backend flashinfer_trtllm"),
+        ("sglang-27140", "0.5.20", "sglang serve --model-path Qwen/Qwen3.5-35B-A3B --enable-memory-saver"),
         ("sglang-28771", "0.5.20", f"{LAUNCH}--speculative-algorithm EAGLE --enable-hierarchical-cache"),
         ("sglang-22819", "0.5.10", f"{LAUNCH}--enable-deterministic-inference"),
         ("expandable-segments-with-memory-saver", "0.5.10", f"{ALLOCATOR}{LAUNCH}--enable-memory-saver"),

@@ -5,8 +5,10 @@ The trainer leaves these sections open and hands them on, so the engine is the f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 
+from ...store.index import adapter as adapter_data
 from ..run_config import RunConfig, UnknownKey
 
 _TABLES = {"vllm": ("serve", "EngineArgs"), "sglang": ("ServerArgs",)}
@@ -36,3 +38,10 @@ def judge_handed_on(run: RunConfig, sections: Mapping[str, str], own: Collection
             meant = [section + similar for similar in reason.did_you_mean]
             setting = run.native[key]
             run.unknown_keys.append(UnknownKey(key, setting.file, setting.line, meant, reason.note))
+
+
+def derive_recurrent(run: RunConfig) -> None:
+    """recurrent_layers from the model's name; a name that tells nothing leaves it open."""
+    name = run.value("model")
+    if isinstance(name, str) and re.search(adapter_data("vllm")["recurrent_models"], name.lower()[-300:]):
+        run.derive("recurrent_layers", True, f"from the model name {name!r}", run.key_of("model"))

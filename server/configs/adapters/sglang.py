@@ -8,6 +8,7 @@ from ...store.index import adapter as adapter_data
 from ..parts import Part
 from ..run_config import RunConfig
 from .common import Options, apply_options, derive_moe
+from .engine_arguments import derive_recurrent
 from .engines import Engine, derive_common, derive_flag, read
 from .native import fill_named
 
@@ -32,6 +33,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     run.derive("rollout_engine", "sglang", "an SGLang engine")
     derive_common(run)
     derive_moe(run)
+    derive_recurrent(run)
     apply_options(run, options)
     return run
 

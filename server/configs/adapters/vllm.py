@@ -12,6 +12,7 @@ from ..keys import KeyTable, load
 from ..parts import Part
 from ..run_config import RunConfig, UnknownKey
 from .common import Options, apply_options, derive_moe
+from .engine_arguments import derive_recurrent
 from .engines import Arguments, Engine, derive_common, read
 from .native import Names, fill_named, given_settings, judge_names, value_of
 
@@ -47,6 +48,7 @@ def engine_run(parts: list[Part], options: Options) -> RunConfig:
         run.derive("speculation", drafts, "a speculative_config", run.key_of("speculation"))
     derive_common(run)
     derive_moe(run)
+    derive_recurrent(run)
     return run
 
 
