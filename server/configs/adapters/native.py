@@ -17,7 +17,7 @@ from ..values import Entry, Lint, Unresolved
 from .common import FieldMap, explicit_settings
 from .trl_arguments import typed
 
-_HELP = ("help", "h")  # every parser has it
+_HELP = ("help", "h", "m")  # every parser has the first two; -m is that of an interpreter behind a variable
 
 
 @dataclass(frozen=True, slots=True)
