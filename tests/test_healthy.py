@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from grpo_guard.configs.assembly import ADAPTERS
 from grpo_guard.model import Report
 from grpo_guard.validate import validate_targets
 
@@ -84,7 +85,7 @@ def test_the_cases_state_their_versions() -> None:
 def test_all_frameworks_and_formats_are_there() -> None:
     assert len(FILES) >= 45
     folders = Counter(path.parent.name for path in FILES)
-    assert set(folders) == {"verl", "rllm", "easyr1", "trl", "openrlhf", "deepspeed", "accelerate", "seed"}
+    assert set(folders) == set(ADAPTERS)
     assert {path.suffix for path in FILES} >= {".sh", ".slurm", ".yaml", ".json", ".py", ".ipynb", ".txt"}
 
 

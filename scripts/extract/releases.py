@@ -25,6 +25,7 @@ from urllib.parse import urljoin
 from grpo_guard.store.versions import is_final, parse
 
 MARKER = ".complete"
+_CANDIDATE = re.compile(r"[\d.]+rc\d+")
 
 
 @dataclass(frozen=True)
@@ -45,17 +46,22 @@ def index_url() -> str:
     return str(PyPI.simple_url).rstrip("/") + "/"
 
 
-def releases(package: str, since: str) -> list[Release]:
-    """Final releases from `since` on, ascending. A wheel is preferred to a source distribution."""
+def releases(package: str, since: str, sdist: bool = False, candidates: bool = False) -> list[Release]:
+    """Final releases from `since` on, ascending; with `candidates` release candidates too.
+
+    A wheel is preferred to a source distribution, unless `sdist` is set (wheels with compiled kernels are huge).
+    """
     request = urllib.request.Request(
         urljoin(index_url(), f"{package}/"), headers={"Accept": "application/vnd.pypi.simple.v1+json"}
     )
     with urllib.request.urlopen(request, context=_tls(), timeout=180) as answer:
         page_url, files = answer.geturl(), json.load(answer)["files"]
     found: dict[str, Release] = {}
-    for file in sorted(files, key=lambda file: not file["filename"].endswith(".whl")):
+    for file in sorted(files, key=lambda file: file["filename"].endswith(".whl") is sdist):
         version = _version_of(file["filename"], package)
-        if version is None or file.get("yanked") or not is_final(version) or parse(version) < parse(since):
+        if version is None or file.get("yanked") or parse(version) < parse(since):
+            continue
+        if not is_final(version) and not (candidates and _CANDIDATE.fullmatch(version)):
             continue
         release = Release(package, version, urljoin(page_url, file["url"]), file["hashes"]["sha256"])
         found.setdefault(version, release)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 REQUIRED = {"required": True}
 MAX_EXPRESSION = 120
@@ -244,11 +244,16 @@ def _types(annotation: ast.expr) -> Iterator[str]:
                 for item in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
                     yield from _types(item)
             elif called(container) == "Literal":
-                yield "str"
+                items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+                yield from (type(item.value).__name__ for item in items if _is_plain(item))
             else:
                 yield from _types(container)
         case ast.Attribute(attr=name) if name.lower() in _NAMES:
             yield name.lower()
+
+
+def _is_plain(node: ast.expr) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and type(node.value).__name__ in _NAMES
 
 
 # -- argparse ---------------------------------------------------------------------------------------------------------
@@ -259,6 +264,7 @@ class Option:
     names: tuple[str, ...]  # without dashes, the long ones
     field: Field
     group: str = ""  # the variable whose add_argument was called
+    short: tuple[str, ...] = ()  # names with one dash
 
 
 def option(call: ast.Call, names: Mapping[str, Any] | None = None) -> Option | None:
@@ -266,6 +272,7 @@ def option(call: ast.Call, names: Mapping[str, Any] | None = None) -> Option | N
     known = names or {}
     flags = [flag for flag in (text(argument, known) for argument in call.args) if flag]
     long = tuple(flag.removeprefix("--") for flag in flags if flag.startswith("--"))
+    short = tuple(flag[1:] for flag in flags if flag.startswith("-") and not flag.startswith("--"))
     if not long:
         return None
     given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
@@ -279,9 +286,8 @@ def option(call: ast.Call, names: Mapping[str, Any] | None = None) -> Option | N
     if isinstance(required := given.get("required"), ast.Constant) and required.value is True:
         default = REQUIRED
     choices = value(given["choices"], known) if "choices" in given else []
-    return Option(
-        long, Field(default, kind if kind in _NAMES else "", tuple(choices) if isinstance(choices, list) else ())
-    )
+    field = Field(default, kind if kind in _NAMES else "", tuple(choices) if isinstance(choices, list) else ())
+    return Option(long, field, short=short)
 
 
 def text(node: ast.expr, names: Mapping[str, Any]) -> str:

@@ -90,8 +90,10 @@ class KeyTable:
         if self.below is not None and (found := self.below.canonical(key)):
             return found
         if self._data.abbreviations and key:
-            longer = [name for name in self._values if name.startswith(key)]
-            return longer[0] if len(longer) == 1 else None
+            aliases = {alias: name for table in self.tables for alias, name in self._data.aliases(table).items()}
+            spelled = {**aliases, **{name: name for name in self._values}}
+            longer = {name for spelling, name in spelled.items() if spelling.startswith(key) and name in self._values}
+            return longer.pop() if len(longer) == 1 else None
         return None
 
     def exists(self, key: str) -> bool:

@@ -60,7 +60,7 @@ _LAUNCHERS = {
     "deepspeed": "deepspeed",
     "deepspeed.launcher.runner": "deepspeed",
 }
-_TWO_WORD_COMMANDS = ("trl", "accelerate", "swift", "megatron", "vllm", "rl", "axolotl", "llamafactory-cli")
+_TWO_WORD_COMMANDS = ("trl", "accelerate", "swift", "megatron", "vllm", "sglang", "rl", "axolotl", "llamafactory-cli")
 
 
 def parts_of_command(command: Command, takes_arguments: bool = False) -> list[Part]:
@@ -132,6 +132,8 @@ def _looks_like_program(words: list[Word], index: int) -> bool:
 
 # Programs whose key=value words go through OmegaConf.from_cli instead of Hydra
 _OMEGACONF_PROGRAMS = re.compile(r"verl\.trainer\.main$|skyrl")
+# Programs with argparse alone: a name=value word is a value of the flag before it (`--lora-modules name=path`)
+_FLAGS_ONLY = re.compile(r"vllm serve$|vllm\.entrypoints\.|sglang serve$|sglang(?:_router)?\.launch_")
 
 
 def _read_words(part: Part, words: Iterable[Word]) -> None:
@@ -142,10 +144,12 @@ def _read_words(part: Part, words: Iterable[Word]) -> None:
     from .hydra import read_overrides
 
     omegaconf = _OMEGACONF_PROGRAMS.search(part.program) is not None
+    flags_only = _FLAGS_ONLY.search(part.program) is not None
     pending: tuple[Word, list[Word]] | None = None
     for word in words:
         is_flag = _FLAG.match(word.text) is not None and not _NEGATIVE_NUMBER.match(word.text)
-        is_override = not is_flag and (_OVERRIDE.match(word.text) or _DELETE.match(word.text)) is not None
+        overrides = not is_flag and not flags_only
+        is_override = overrides and (_OVERRIDE.match(word.text) or _DELETE.match(word.text)) is not None
         if pending is not None and (is_flag or is_override):
             part.entries.append(_flag_entry(*pending))
             pending = None

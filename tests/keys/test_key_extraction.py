@@ -138,3 +138,61 @@ def test_a_table_that_ends_early_comes_back_whole():
     assert data["tables"]["early"] == {"x": [["1", 0]]}
     assert data["last"] == {"early": "2"}
     assert [snapshot.tables.get("early") for snapshot in decode(data)] == [*early, None]
+
+
+def test_types_of_literals_are_those_of_their_values():
+    found = fields("class Config:\n    rank: Literal[8, 16] = 8\n    mode: Literal['a', 'b'] | None = None\n")
+    assert (found["rank"].type, found["rank"].choices, found["mode"].type) == ("int", (8, 16), "str")
+
+
+def test_options_have_their_short_names_beside_the_long_ones():
+    from extract.source import option
+
+    call = ast.parse('parser.add_argument("--tensor-parallel-size", "-tp", type=int, default=1)').body[0].value
+    made = option(call)
+    assert (made.names, made.short, made.field.default) == (("tensor-parallel-size",), ("tp",), 1)
+
+
+def test_vllm_options_take_types_and_choices_from_the_configuration_class(tmp_path):
+    from extract import vllm
+
+    files = {
+        "config.py": "Runner = Literal['pooling', 'draft']\nOption = Literal['auto', Runner]\n"
+        "class ModelConfig:\n    runner: Option = 'auto'\n    seed: int = 0\n",
+        "engine/arg_utils.py": "class EngineArgs:\n    runner: Option = ModelConfig.runner\n"
+        "    seed: int = get_field(ModelConfig, 'seed')\n"
+        "    def add_cli_args(parser):\n        kwargs = get_kwargs(ModelConfig)\n"
+        "        parser.add_argument('--runner', '-r', **kwargs['runner'])\n"
+        "        parser.add_argument('--seed', **kwargs['seed'])\n",
+        "entrypoints/openai/cli_args.py": "class FrontendArgs:\n    host: str | None = None\n",
+        "entrypoints/llm.py": "class LLM:\n"
+        "    def __init__(self, model: str, *, seed: int = 0, extra: bool = False): ...\n",
+        "sampling_params.py": "class SamplingParams:\n    temperature: float = 1.0\n",
+    }
+    for name, text in files.items():
+        (tmp_path / "vllm" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "vllm" / name).write_text(text)
+    found = vllm.read("1.0", tmp_path)
+    assert found.tables["EngineArgs"] == {"runner": "auto", "seed": 0}
+    assert found.choices["EngineArgs"] == {"runner": ["auto", "pooling", "draft"]}
+    assert found.types["EngineArgs"] == {"runner": "str", "seed": "int"}
+    assert found.aliases["EngineArgs"] == {"r": "runner"}
+    assert found.tables["serve"] == {"host": None}
+    assert found.tables["LLM"] == {"model": {"required": True}, "extra": False}
+
+
+def test_sglang_options_of_annotations_and_of_calls_belong_to_one_field(tmp_path):
+    from extract import sglang
+
+    (tmp_path / "sglang" / "srt" / "arg_groups").mkdir(parents=True)
+    (tmp_path / "sglang" / "srt" / "server_args.py").write_text(
+        "class ServerArgs:\n"
+        "    tp_size: A[int, Arg(help='x', cli_name='--tensor-parallel-size', aliases=['--tp-size'])] = 1\n"
+        "    mode: A[Optional[str], 'help'] = None\n    hidden: A[bool, Arg(no_cli=True)] = False\n"
+        "    def add_cli_args(parser):\n        parser.add_argument('--mode', choices=['a', 'b'])\n"
+        "        parser.add_argument('--config', type=str)\n"
+    )
+    found = sglang.read("1.0", tmp_path)
+    assert found.tables == {"ServerArgs": {"tp_size": 1, "mode": None, "hidden": False}, "server": {"config": None}}
+    assert found.aliases["ServerArgs"] == {"tensor_parallel_size": "tp_size"}
+    assert found.types["ServerArgs"]["tp_size"] == "int"

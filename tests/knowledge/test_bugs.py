@@ -100,7 +100,7 @@ def test_versions_are_releases(name):
 
 def test_a_version_that_is_no_release_is_seen():
     assert unknown_release("trl", "0.26.99") and unknown_release("deepspeed", "0.17.7")
-    assert not unknown_release("trl", "0.26.0") and not unknown_release("vllm", "0.99.0")
+    assert not unknown_release("trl", "0.26.0") and not unknown_release("torch", "0.99.0")
 
 
 def test_no_two_bugs_have_one_title():

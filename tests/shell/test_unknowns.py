@@ -159,3 +159,10 @@ def test_in_a_batch_job_slurm_decides_and_not_the_default(show):
         ("m=a", ()),
     ]
     assert words(show(script.format("# no batch job"))) == [("n=2", ()), ("m=a", ())]
+
+
+def test_what_a_command_prints_is_not_read_as_a_script(read):
+    script = """eval "$(python3 - <<'EOF'\nprint(f"x={len('(')}")\nEOF\n)"\nshow a\n"""
+    found = read(script)
+    assert found.lints == []
+    assert [line.split(":")[0] for line in found.assumptions] == ["line 1"]

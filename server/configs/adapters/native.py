@@ -17,6 +17,8 @@ from ..values import Entry, Lint, Unresolved
 from .common import FieldMap, explicit_settings
 from .trl_arguments import typed
 
+_HELP = ("help", "h", "m")  # every parser has the first two; -m is that of an interpreter behind a variable
+
 
 @dataclass(frozen=True, slots=True)
 class Names:
@@ -24,29 +26,41 @@ class Names:
 
     flags: whether settings are written as `--name` with dashes; otherwise as in the table.
     negations: name of a switch -> name of the setting that it switches off, where that is not `no_` + name.
+    exact: keyword arguments, which have neither aliases nor abbreviations.
     """
 
     table: KeyTable
     title: str  # "vLLM"
     flags: bool = True
     negations: Mapping[str, str] | None = None
+    exact: bool = False
 
     def name_of(self, key: str) -> tuple[str, bool]:
         """The table's name of a native key, and whether the key switches that setting off."""
-        if not key.startswith("-"):
-            return self.table.canonical(key) or key, False
+        if self.exact:
+            return key, False
         flag = key.lstrip("-")
         head, dot, rest = flag.partition(".")
         name = head.replace("-", "_") + dot + rest
         for spelling in (name, flag):
             if (found := self.table.canonical(spelling)) is not None:
                 return found, False
+        if dot and (section := self.table.canonical(head.replace("-", "_"))) is not None:
+            return f"{section}.{rest}", False
+        if not key.startswith("-"):
+            return key, False
         if self.negations is not None and name in self.negations:
             return self.negations[name], True
         positive = name.removeprefix("no_")
         if positive != name and (found := self.table.canonical(positive)) is not None:
             return found, True
         return name, False
+
+    def knows(self, name: str) -> bool:
+        """Whether the framework takes the table's name."""
+        if not self.exact:
+            return self.table.known(name)
+        return name in set(self.table) or self.table.is_section(name) or self.table.is_open(name)
 
     def written(self, name: str) -> str:
         """The native key of a table's name, as the user would write it."""
@@ -85,9 +99,14 @@ def fill_named(run: RunConfig, fields: FieldMap, given: Mapping[str, Setting], n
         if chosen is not None:
             run.keys[field] = given[chosen].key
             run.set_explicit_like(field, given[chosen], given[chosen].value)
-        elif known is None:
+            continue
+        if known is None:
             run.absent.add(field)
-        elif (default := names.table.resolved_default(known, explicit)) is not MISSING:
+            continue
+        default = names.table.resolved_default(known, explicit)
+        if default is MISSING and names.table.is_open(known):
+            default = None  # a part of a section that nobody wrote
+        if default is not MISSING:
             run.settings[field] = Setting(field, run.keys[field], default, DEFAULT, version=version)
 
 
@@ -106,9 +125,10 @@ def judge_names(
     skip: names, or beginnings that end in a dot, which another program takes.
     """
     exact = stated is not None and names.table.exact
+    skip = (*skip, *(_HELP if names.flags else ()))
     beginnings = tuple(name for name in skip if name.endswith("."))
     for name, setting in given.items():
-        if names.table.known(name) or name in skip or (beginnings and name.startswith(beginnings)):
+        if names.knows(name) or name in skip or (beginnings and name.startswith(beginnings)):
             continue
         if not exact and names.table.lifecycle(name) is not None:
             continue
@@ -119,11 +139,13 @@ def judge_names(
         )
 
 
-def judge_choices(run: RunConfig, given: Mapping[str, Setting], names: Names, stated: str | None) -> None:
-    """Values that are none of a key's choices: the framework's parser refuses them."""
+def judge_choices(
+    run: RunConfig, given: Mapping[str, Setting], names: Names, stated: str | None, skip: Sequence[str] = ()
+) -> None:
+    """Values that are none of a key's choices: the framework's parser refuses them. skip: what a rule decides."""
     exact = stated is not None and names.table.exact
     for name, setting in given.items():
-        choices = names.table.choices(name)
+        choices = () if name in skip else names.table.choices(name)
         values = setting.value if isinstance(setting.value, list) else [setting.value]
         wrong = [value for value in values if not isinstance(value, Unresolved) and value not in choices]
         if not choices or not wrong or setting.value is None:

@@ -13,12 +13,12 @@ from ..parts import Part
 from ..run_config import RunConfig
 from .common import Options, apply_options, explicit_settings, start_run
 
-_BY_PROGRAM, _BY_KEYS = 95, 55
+_BY_PROGRAM, _BY_CALL, _BY_KEYS = 95, 50, 55
 _MAX_NAME = 300  # characters of a program or key that are looked at
 
 
 def claims(part: Part) -> int:
-    """95 for a known program, 55 for keys that tell, else 0. `name_of` says whose it is."""
+    """95 for a known program, 55 for keys that tell, 50 for a call in Python, else 0. `name_of` says whose it is."""
     return best_of([part])[1]
 
 
@@ -31,7 +31,8 @@ def build(parts: list[Part], options: Options, name: str = "") -> RunConfig:
     """A run with the settings as written and no canonical field. `name` stands when the caller has stated one."""
     name = name or name_of(parts)
     run = start_run(name, parts, options)
-    run.native = explicit_settings((entry for part in parts for entry in part.entries), run.lints)
+    lints = [] if all(part.format == "python" for part in parts) else run.lints  # each call has its own settings
+    run.native = explicit_settings((entry for part in parts for entry in part.entries), lints)
     title = next((row["title"] for row in _rows() if row["name"] == name), name)
     run.notes.append(
         f"{title} is recognised, but its settings are not checked yet"
@@ -61,9 +62,14 @@ def best_of(parts: Iterable[Part]) -> tuple[str, int]:
 def _score(row: Mapping[str, Any], part: Part) -> int:
     if part.program and any(re.search(pattern, part.program[:_MAX_NAME]) for pattern in row["programs"]):
         return _BY_PROGRAM
-    if not row["keys"] or part.format == "python":
+    if part.format == "python":
+        wanted = row.get("calls", {}).get(part.program, ())
+        return _BY_CALL if any(entry.key in wanted for entry in part.entries) else 0
+    if not row["keys"]:
         return 0
     keys = {entry.key[:_MAX_NAME] for entry in part.entries}
+    if any(re.match(pattern, key) for pattern in row.get("unless", ()) for key in keys):
+        return 0
     told = {key for key in keys if any(pattern.match(key) for pattern in _patterns(row["name"]))}
     return _BY_KEYS if len(told) >= row["least"] else 0
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import arithmetic, filters, patterns
 from .launches import word_set
-from .pieces import EMPTY, Field, Piece, Value, is_known, join, names_of, text_of
+from .pieces import EMPTY, Field, Piece, Value, has_known_text, is_known, join, names_of, text_of
 from .printing import backslashes, formatted
 from .state import FAILED, OK, ShellFlow, Status, Variable
 from .syntax import Assignment, Node, Simple, WordNode
@@ -514,7 +514,11 @@ def _source(shell: Interpreter, call: Call) -> Status:
 
 
 def _eval(shell: Interpreter, call: Call) -> Status:
-    return shell.run_value(join([field.value for field in call.arguments], " "))
+    value = join([field.value for field in call.arguments], " ")
+    if not is_known(value) and not has_known_text(value):  # what a command prints: its text is no script of ours
+        shell.report.assume(call.node.raw, shell.file, call.node.line, "not followed")
+        return OK
+    return shell.run_value(value)
 
 
 def _nothing(shell: Interpreter, call: Call) -> Status:

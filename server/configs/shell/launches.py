@@ -54,6 +54,8 @@ LAUNCHERS: dict[str, frozenset[str] | None] = {
     "mindieservice_daemon": None,
     "prime-rl": None,
 }
+# Programs that take no arguments: what they serve stands in a file of their own.
+SERVERS = frozenset({"mindieservice_daemon"})
 # Entry points with names too general to be trusted on their own: they count behind `uv run`.
 UV_SCRIPTS = frozenset({"rl", "trainer", "orchestrator", "inference", "sft", "train"})
 # Programs that print or process text: their arguments may look like overrides and are none.
@@ -431,7 +433,7 @@ def is_launch(words: Sequence[str], via: str = "") -> bool:
         subcommands = LAUNCHERS[name]
         if subcommands is not None:
             return any(word in subcommands for word in words[1:3])
-        return len(words) > 1 and not _is_helper(words[1:])
+        return name in SERVERS or (len(words) > 1 and not _is_helper(words[1:]))
     if via == "uv" and name in UV_SCRIPTS:
         return True
     target, rest = _python_target(words)

@@ -1,0 +1,2 @@
+# grpo-guard-test: --version vllm=0.19.0
+vllm serve Qwen/Qwen3-8B --max-model-len 16k --max-num-batched-tokens 8192 --no-enable-chunked-prefill

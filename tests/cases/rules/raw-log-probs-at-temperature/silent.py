@@ -1,0 +1,5 @@
+# grpo-guard-test: --version vllm=0.19.0
+from vllm import LLM, SamplingParams
+
+llm = LLM(model="Qwen/Qwen3-8B", logprobs_mode="processed_logprobs")
+params = SamplingParams(temperature=0.7, logprobs=1)
