@@ -39,7 +39,6 @@ TOOL = Tool(
         "steps": "array",
         "patterns": "array",
         "bugs": "array",
-        "references": "array",
         "notes": "array",
     },
 )

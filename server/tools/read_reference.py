@@ -39,8 +39,6 @@ TOOL = Tool(
     run=run,
     looks_up=True,
     answers={
-        "uri": "string",
-        "title": "string",
         "sections": "array",
         "text": "string",
         "truncated": "boolean",

@@ -35,7 +35,7 @@ class ValidateConfig(Arguments):
         Field(description="Only this topic"),
     ] = "all"
     ruleset: Annotated[Literal["all", "seed"], Field(description="seed: rules D01-N17")] = "all"
-    detail: Annotated[Literal["brief", "normal", "full"], Field(description="How much to tell")] = "brief"
+    detail: Annotated[Literal["brief", "normal", "full"], Field(description="How much")] = "brief"
     limit: Annotated[int, Field(description="Rows per list", ge=1, le=limits.MAX_ROWS)] = 10
 
 

@@ -64,7 +64,7 @@ VALIDATE_CONFIG = {
             "ruleset": {"type": "string", "description": "seed: rules D01-N17", "enum": ["all", "seed"]},
             "detail": {
                 "type": "string",
-                "description": "How much to tell",
+                "description": "How much",
                 "enum": ["brief", "normal", "full"],
                 "default": "brief",
             },
