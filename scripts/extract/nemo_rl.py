@@ -2,7 +2,8 @@
 
 A run starts from a YAML file, whose `defaults:` name parents; what the file and its parents do not set has no value.
 Each config in examples/configs that trains by GRPO is a table of its own. `MasterConfig` has the declared keys, which
-carry defaults only where the types give some (pydantic, from 0.7.0 on).
+carry defaults only where the types give some (pydantic, from 0.7.0 on). Some keys are read without being declared:
+`examples` has those that any of the release's examples sets, without a value.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from typing import Any
 
 from .history import Snapshot
 from .nested import nested_fields
-from .source import classes
+from .source import REQUIRED, classes
 from .yaml_tables import flat, load
 
 PACKAGE = "nemo-rl"
 REPOSITORY = "https://github.com/NVIDIA-NeMo/RL"
 REVISIONS = {f"0.{minor}": f"v0.{minor}" for minor in ("2.1", "3.0", "3.1", "4.0", "5.0", "6.0", "7.0")}
-WANTED = re.compile(r"examples/configs/\w[\w.-]*\.yaml|nemo_rl/(?:algorithms|data|data_plane|distributed|models|utils|environments)/.*\.py")
+WANTED = re.compile(
+    r"examples/.*\.yaml|nemo_rl/(?:algorithms|data|data_plane|distributed|models|utils|environments)/.*\.py"
+)
 STRICT = False  # a key in a file that nothing reads is no error; an override of one is, which the adapter judges
 BASE = "grpo_math_1B"
 OPEN = {
@@ -31,6 +34,7 @@ OPEN = {
         "policy.generation.vllm_cfg.http_server_serving_chat_kwargs", "on_policy_distillation", "data_plane",
     ],
 }  # fmt: skip
+JUDGED = ("grpo.", "loss_fn.", "policy.", "cluster.", "checkpointing.")
 # Kinds of the generation section that its declared type leaves out
 GENERATION = ("VllmConfig", "SGLangConfig", "MegatronGenerationConfig", "MCoreGenerationConfig")
 
@@ -50,7 +54,15 @@ def read(version: str, folder: Path) -> Snapshot:
         if kind in known:
             fields.update(nested_fields(kind, known, "policy.generation."))
     snapshot.add("MasterConfig", fields)
+    used = {key for path in (folder / "examples").rglob("*.yaml") for key in flat(_content(path))}
+    declared = set(fields)
+    snapshot.tables["examples"] = {key: REQUIRED for key in used - declared if key.startswith(JUDGED)}
     return snapshot
+
+
+def _content(path: Path) -> dict[str, Any]:
+    content = load(path)
+    return content if isinstance(content, dict) else {}
 
 
 def composed(path: Path) -> dict[str, Any]:

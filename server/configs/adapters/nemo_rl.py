@@ -20,6 +20,7 @@ from .dotted import (
     SettingsTree, config_parts, fill_tree, judge_keys, launch_of, overrides_of, parents_of, stem,
 )  # fmt: skip
 
+_NAMES = ("MasterConfig", "examples")  # tables of declared keys, and of keys that the examples set
 _JUDGED = ("grpo.", "loss_fn.", "policy.", "cluster.", "checkpointing.")
 
 
@@ -40,7 +41,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
 
     stated = options.versions.get("nemo-rl")
     bases, missing = _bases(launch, files, named, data)
-    table = load("nemo-rl", [*reversed(bases), "MasterConfig"], stated)
+    table = load("nemo-rl", [*reversed(bases), *_NAMES], stated)
     run.notes += [table.note] if table.note else []
     if missing:
         run.partial = run.partial or f"{missing} was not found"
@@ -98,7 +99,7 @@ def _other_trainer(launch: Part | None, files: list[Part], data: dict[str, Any])
 
 def _configs() -> set[str]:
     """Names of NeMo-RL's own GRPO configs."""
-    return set(key_data("nemo-rl").tables) - {"MasterConfig"}
+    return set(key_data("nemo-rl").tables) - set(_NAMES)
 
 
 def _bases(
