@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from .history import Snapshot
@@ -34,5 +35,8 @@ def read(version: str, folder: Path) -> Snapshot:
     names = {**constants(tree(path)), "MISSING": REQUIRED}
     if (shared := folder / "areal" / "utils" / "constants.py").is_file():
         names |= constants(tree(shared))
-    snapshot.add(TABLE, nested_fields(name, known, "", names))
+    fields = nested_fields(name, known, "", names)
+    for key, field in nested_fields("PPOConfig", known, "", names).items() if "PPOConfig" in known else ():
+        fields.setdefault(key, replace(field, default=REQUIRED))  # up to 0.4.1 only PPO runs have a critic
+    snapshot.add(TABLE, fields)
     return snapshot

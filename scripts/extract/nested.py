@@ -14,7 +14,11 @@ _CONTAINERS = {"list", "tuple", "dict", "List", "Tuple", "Dict"}
 
 
 def nested_fields(
-    name: str, known: Mapping[str, ast.ClassDef], prefix: str = "", names: Mapping[str, Any] | None = None, level: int = 0
+    name: str,
+    known: Mapping[str, ast.ClassDef],
+    prefix: str = "",
+    names: Mapping[str, Any] | None = None,
+    level: int = 0,
 ) -> dict[str, Field]:
     """The fields of a class under dotted keys, those of the classes in their annotations included.
 

@@ -131,7 +131,7 @@ def _looks_like_program(words: list[Word], index: int) -> bool:
 
 
 # Programs whose key=value words go through OmegaConf.from_cli instead of Hydra
-_OMEGACONF_PROGRAMS = re.compile(r"verl\.trainer\.main$|skyrl")
+_OMEGACONF_PROGRAMS = re.compile(r"verl\.trainer\.main$|skyrl(?!_train)")
 
 
 def _read_words(part: Part, words: Iterable[Word]) -> None:

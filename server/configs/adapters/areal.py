@@ -34,7 +34,8 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     run = start_run("areal", parts, options)
     launch = launch_of(parts)
     files, named = config_parts(run, parts, options)
-    if launch is None or not launch.program:
+    sections = {entry.key.partition(".")[0] for part in files for entry in part.entries}
+    if not sections >= {"actor", "gconfig"} and (launch is None or not launch.program):
         run.partial = "only a part of the run was given"
     stated = options.versions.get("areal")
     table = load("areal", [_TABLE], stated)
@@ -51,8 +52,9 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     engine = _engine_of(tree)
     fields = {**data["fields"], **data.get(engine, data["sglang"])}
     fill_tree(run, fields, tree, f"AReaL {table.version}", defaults_known=not missing)
-    judge_keys(run, table, in_files, stated, stops=False, sections=tuple(data["judged"]))
-    judge_keys(run, table, overrides, stated, stops=False, sections=tuple(data["judged"]))
+    judge_keys(run, table, [*in_files, *overrides], stated, stops=False, sections=tuple(data["judged"]))
+    for row in run.unknown_keys:  # a key that another release has is no field that the script has added
+        row.fatal = stated is not None and table.exact and table.lifecycle(row.key) is not None
     if files:
         _judge_overrides(run, overrides, in_files)
     _derive(run, data, tree)

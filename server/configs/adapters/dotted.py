@@ -49,8 +49,8 @@ class SettingsTree:
         return node
 
     def given(self, key: str) -> Setting | None:
-        """What the user wrote at the key, or at a section above it that he set as a whole; the value is the one in
-        force."""
+        """What the user wrote at the key, at a section above it that was set as a whole, or below it; the value is the
+        one in force at the key itself."""
         parts = key.split(".")
         for length in range(len(parts), 0, -1):
             setting = self._given.get(".".join(parts[:length]))
@@ -62,7 +62,8 @@ class SettingsTree:
             inside = isinstance(setting.value, dict) and parts[length] in setting.value
             if inside or setting.value is None or isinstance(setting.value, Unresolved):
                 return replace(setting, value=None if value is MISSING else value)
-        return None
+        below = next((setting for name, setting in self._given.items() if name.startswith(key + ".")), None)
+        return replace(below, value=self.section(key)) if below is not None and self.section(key) else None
 
     def section(self, key: str) -> dict[str, Any]:
         """A section as a dictionary, {} when there is none."""
@@ -108,11 +109,13 @@ def judge_keys(
     stops: bool,
     sections: tuple[str, ...] = (),
     plus_adds: bool = False,
+    extended: bool = False,
 ) -> None:
     """Keys that the framework does not know, into `run.unknown_keys`.
 
     Without a stated version only those that no release has. stops: whether the framework ends at start-up on one.
     sections: beginnings of the keys that are judged; () for all. plus_adds: whether a leading + may add any key.
+    extended: the program may declare keys of its own, so that only those of other releases are known to be wrong.
     """
     exact = stated is not None and table.exact
     for entry in entries:
@@ -121,7 +124,8 @@ def judge_keys(
             continue
         if plus_adds and entry.op in ("+", "++"):
             continue
-        if table.known(key) or (not exact and table.lifecycle(key) is not None):
+        life = table.lifecycle(key)
+        if table.known(key) or (not exact and life is not None) or (extended and life is None):
             continue
         reason = table.explain_unknown(key)
         meant = list(reason.did_you_mean)

@@ -35,7 +35,9 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     if reason := _other_trainer(launch, files, data):
         run.notes.append(f"{reason}; the settings of the GRPO trainer are not checked")
         return run
-    if launch is None or not launch.program:
+    sections = {entry.key.partition(".")[0] for entry in entries}
+    whole_file = sections >= {"grpo", "policy"} or any(parents_of(part) for part in files)
+    if not whole_file and (launch is None or not launch.program):
         run.partial = "only a part of the run was given"
     run.lints += launch.override_lints if launch else []
 
@@ -102,9 +104,7 @@ def _configs() -> set[str]:
     return set(key_data("nemo-rl").tables) - set(_NAMES)
 
 
-def _bases(
-    launch: Part | None, files: list[Part], named: str, data: dict[str, Any]
-) -> tuple[list[str], str]:
+def _bases(launch: Part | None, files: list[Part], named: str, data: dict[str, Any]) -> tuple[list[str], str]:
     """Released configs below what was read, weakest first, and the name of one that is not known, "" if none."""
     if files:
         wanted = [name for part in files for name in parents_of(part)]
@@ -132,7 +132,11 @@ def _fields(tree: SettingsTree, data: dict[str, Any]) -> dict[str, Any]:
     """The keys of the back end and engine in use; those of DTensor and vLLM where nothing says otherwise."""
     trainer = "megatron" if tree.value("policy.megatron_cfg.enabled") is True else "dtensor"
     engine = tree.value("policy.generation.backend")
-    return {**data["fields"], **data[trainer], **(data["vllm"] if not isinstance(engine, str) or engine == "vllm" else {})}
+    return {
+        **data["fields"],
+        **data[trainer],
+        **(data["vllm"] if not isinstance(engine, str) or engine == "vllm" else {}),
+    }
 
 
 def _derive(run: RunConfig, data: dict[str, Any], defaults_known: bool) -> None:

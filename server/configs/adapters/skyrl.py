@@ -32,7 +32,13 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     launch = launch_of(parts)
     files = [part for part in parts if part.format in ("yaml", "json")]
     entries = [*(entry for part in files for entry in part.entries), *overrides_of(launch)]
+    if launch is not None and "sft" in launch.program:
+        run.notes.append(f"{launch.program} is not the RL trainer; its settings are not checked")
+        return run
     package = _package(launch, entries, options)
+    run.without = {_OLD if package == _NEW else _NEW}
+    if package == _NEW and launch is not None and _NEW in launch.program:  # otherwise they speak of Hydra's grammar
+        run.lints += launch.override_lints
     stated = options.versions.get(package)
     table = load(package, [_TABLES[package]], stated)
     run.notes += [table.note] if table.note else []
@@ -41,8 +47,15 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     tree = SettingsTree(run, table, entries)
     fill_tree(run, data["fields"], tree, f"{package} {table.version}")
     stock = launch is not None and launch.program.endswith(_STOCK)
-    judged = [entry for entry in entries if not _is_legacy(entry, package, stated, data["legacy"])]
-    judge_keys(run, table, judged, stated, stops=stock, plus_adds=package == _OLD)
+    kept = data["tolerated"] if package == _NEW else {}
+    judged = [
+        entry
+        for entry in entries
+        if not _is_legacy(entry, package, stated, data["legacy"]) and entry.value not in kept.get(entry.key, [])
+    ]
+    judge_keys(
+        run, table, judged, stated, stops=stock, plus_adds=package == _OLD, extended=not stock and launch is not None
+    )
     for row in run.unknown_keys if package == _NEW else []:
         moved = _moved(row.key, data["legacy"])
         if table.known(moved):
