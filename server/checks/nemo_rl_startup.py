@@ -245,8 +245,10 @@ def fp8_cache(run: RunConfig) -> Outcome:
 
 def adapters(run: RunConfig) -> Outcome:
     """LoRA with DTensor: the second worker only, and no Triton kernels under tensor parallelism."""
-    if run.value("lora_enabled") is not True or run.value("sharding_backend") != "fsdp2":
-        return open_question(run, "lora_enabled") if run.value("sharding_backend") == "fsdp2" and "lora_enabled" in run.settings else NOT_APPLICABLE  # fmt: skip
+    if run.value("sharding_backend") != "fsdp2" or "lora_enabled" not in run.settings:
+        return NOT_APPLICABLE
+    if run.value("lora_enabled") is not True:
+        return open_question(run, "lora_enabled") or NOT_APPLICABLE
     return first_clash(run, [
         (("dtensor_v2",), lambda value: value is not True, "dtensor_v2",
          "{lora_enabled.key} needs {dtensor_v2.key}=true: the first worker has no adapters; NeMo-RL stops at start-up.",

@@ -49,13 +49,22 @@ def build_runs(reading: Reading, options: Options, framework: str = "") -> list[
 
 
 def _build(parts: list[Part], options: Options, framework: str) -> RunConfig:
-    name = framework_name(framework) or detect(parts)
+    name = framework_name(framework) or detect(parts) or _detect_named(parts, options)
     if name in ADAPTERS:
         run: RunConfig = adapter_module(name).build(parts, options)
         return run
     from .adapters.recognised import build
 
     return build(parts, options, name)
+
+
+def _detect_named(parts: list[Part], options: Options) -> str:
+    """The framework of the config file that a launch names by --config, when its program and words tell nothing."""
+    for part in parts:
+        named = part.last("--config")
+        if named is not None and isinstance(named.value, str) and options.load is not None:
+            return detect(options.load(named.value, part.path))
+    return ""
 
 
 def detect(parts: list[Part]) -> str:

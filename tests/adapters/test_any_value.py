@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grpo_guard.checks.engine import check_run
+from grpo_guard.configs.adapters import recognised
 from grpo_guard.configs.adapters.common import Options
 from grpo_guard.configs.parts import Part
 from grpo_guard.configs.values import Entry, Unresolved
@@ -20,6 +21,9 @@ PROGRAMS = {
     "easyr1": ("shell", "verl.trainer.main", ""),
     "rllm": ("shell", "rllm.trainer.verl.train_agent_ppo", ""),
     "seed": ("json", "", ""),
+    "nemo_rl": ("shell", "examples/run_grpo.py", ""),
+    "skyrl": ("shell", "skyrl.train.entrypoints.main_base", ""),
+    "areal": ("yaml", "", ""),
 }
 VALUES = st.one_of(
     st.none(),
@@ -37,7 +41,9 @@ VALUES = st.one_of(
 
 def keys_of(framework: str) -> list[str]:
     data = adapter(framework)
-    groups = [data.get(name, {}) for name in ("fields", "derived_from", "hosted")]
+    groups = [
+        data.get(name, {}) for name in ("fields", "derived_from", "hosted", "dtensor", "megatron", "vllm", "sglang")
+    ]
     names = {key for group in groups for keys in group.values() for key in keys}
     names |= set(data.get("readings", {})) | set(data.get("shared", {})) | set(data.get("shared", {}).values())
     return sorted(names)
@@ -55,7 +61,7 @@ def test_no_value_breaks_an_adapter(framework: str, data: Any) -> None:
         program = data.draw(st.sampled_from([program, "train.py"]))
     entries = [Entry(dashes + key, value, "run.sh", number) for number, (key, value) in enumerate(chosen.items(), 1)]
     part = Part(format, "run.sh", program=program, entries=entries, data=chosen if format == "json" else None)
-    module.claims(part)
+    getattr(module, "claims", recognised.claims)(part)
     run = module.build([part], Options())
     table = module.batch(run)
     assert all(isinstance(value, int) for name, value in table.items() if name != "formula")

@@ -177,7 +177,8 @@ def _derive(run: RunConfig, data: dict[str, Any], tree: SettingsTree) -> None:
     if not isinstance(critic, Unresolved):
         run.derive("use_critic", isinstance(critic, dict), "a section critic", "critic")
     levels = [run.value(name) for name in ("reward_norm_mean", "adv_norm_mean")]
-    if "group" in levels and run.value("use_critic") is False:
+    online = "online" in (tree.value("rollout.agent.mode"), tree.value("rollout.openai.mode"))  # groups of other sizes
+    if "group" in levels and run.value("use_critic") is False and not online:
         name = "reward_norm_mean" if levels[0] == "group" else "adv_norm_mean"
         run.derive("adv_estimator", "grpo", "rewards or advantages are normalised within the group", run.key_of(name))
     _derive_kl(run, tree)
@@ -185,6 +186,8 @@ def _derive(run: RunConfig, data: dict[str, Any], tree: SettingsTree) -> None:
     if isinstance(stale, int | float) and not isinstance(stale, bool):
         run.derive("async_training", stale > 0, "rollouts may be older than the policy", run.key_of("max_staleness"))
     run.derive("use_remove_padding", True, "AReaL packs sequences")
+    if not isinstance(teacher := tree.value("teacher"), Unresolved):
+        run.derive("distillation", isinstance(teacher, dict), "a section teacher", "teacher")
     derive_moe(run)
 
 

@@ -175,7 +175,7 @@ def parents_of(part: Part) -> list[str]:
 
 def _plain(entry: Entry) -> str:
     value = entry.value
-    return value.text if isinstance(value, Unresolved) else value if isinstance(value, str) else ""
+    return value.text or entry.key if isinstance(value, Unresolved) else str(value)
 
 
 def _text_of(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...store.index import adapter as adapter_data
 from ..interpolation import NEMO_RL_RESOLVERS
-from ..keys import KeyTable, load
+from ..keys import MISSING, KeyTable, load
 from ..keys_data import key_data
 from ..parts import Part
 from ..run_config import RunConfig, Setting
@@ -54,7 +54,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     fill_tree(run, _fields(tree, data), tree, f"NeMo-RL {table.version}", defaults_known=not missing)
     judge_keys(run, table, entries, stated, stops=False, sections=_JUDGED)
     _judge_overrides(run, table, overrides, entries, stated, bool(bases) and not missing)
-    _derive(run, data, defaults_known=not missing)
+    _derive(run, data, tree, defaults_known=not missing)
     apply_options(run, options)
     _derive_parallelism(run, tree)
     return run
@@ -111,7 +111,7 @@ def _bases(launch: Part | None, files: list[Part], named: str, data: dict[str, A
     elif named:
         wanted = [named]
     elif launch is not None and launch.program:
-        wanted = [data["programs"][stem(launch.program).removesuffix(".py")]]
+        wanted = [data["programs"][stem(launch.program).removesuffix(".py")] or "the program's own config"]
     else:
         return ["grpo_math_1B"], ""
     missing = next((name for name in wanted if stem(name) not in _configs()), "")
@@ -139,7 +139,7 @@ def _fields(tree: SettingsTree, data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _derive(run: RunConfig, data: dict[str, Any], defaults_known: bool) -> None:
+def _derive(run: RunConfig, data: dict[str, Any], tree: SettingsTree, defaults_known: bool) -> None:
     for name in data["dtypes"]:
         setting = run.settings.get(name)
         if setting is not None and setting.known:
@@ -153,6 +153,9 @@ def _derive(run: RunConfig, data: dict[str, Any], defaults_known: bool) -> None:
         run.derive("lora_rank", 0, "LoRA is not enabled", run.key_of("lora_enabled"))
     for name in ("skip_ref_log_probs", "filter_groups", "in_flight_updates", "recompute_kv_cache", "async_training"):
         _off_when_missing(run, name, defaults_known)
+    if not isinstance(distilled := tree.value("on_policy_distillation"), Unresolved):
+        on = distilled is not None and distilled is not MISSING
+        run.derive("distillation", on, "a section on_policy_distillation", "on_policy_distillation")
     derive_moe(run)
 
 

@@ -119,6 +119,7 @@ def _derive(run: RunConfig, launch: Part | None, table: KeyTable, data: dict[str
         run.derive("fully_async", True, f"the launch starts {program}")
     if run.value("bf16") is True:
         run.derive("autocast_dtype", "bfloat16", "bf16 is on", run.key_of("bf16"))
+    run.derive("distillation", "distill" in program, f"the launch starts {program}" if program else "no distillation program")
     derive_moe(run)
 
 
@@ -145,6 +146,9 @@ def _derive_algorithm(run: RunConfig) -> None:
         run.derive("ref_policy", True, "a KL term is on")
     elif all(kind is False for kind in kinds):
         run.derive("ref_policy", False, "no KL term is on")
+    for name in ("truncated_is_type", "sequence_mask"):
+        if run.value(name) is not None:
+            run.derive("rollout_is", True, f"{run.key_of(name)} {run.value(name)}", run.key_of(name))
     sampling = run.settings.get("filter_groups")
     if sampling is not None and sampling.known:
         run.settings["filter_groups"] = Setting(
