@@ -1,4 +1,4 @@
-"""SkyRL from 0.1.0 on (read from a git clone): the dataclasses below SkyRLTrainConfig, set by dotted key=value words."""
+"""SkyRL from 0.1.0 on (read from a git clone): the dataclasses below SkyRLTrainConfig, set by key=value."""
 
 from __future__ import annotations
 

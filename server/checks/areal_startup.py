@@ -28,9 +28,10 @@ def allocation_is_possible(run: RunConfig) -> Outcome:
                 "Use megatron, or leave p and e at 1.",
             )
         grid = sizes.get("p", 1) * sizes.get("et", 1) * sizes.get("e", 1)
-        if sizes.get("e", 1) > 1 and world_size(sizes) % grid:
-            text = f"{{{chosen.field}.key}}={chosen.value}: expert groups of {grid} do not divide {world_size(sizes)} GPUs; "
-            return Hit(chosen.field, text + _STOPS, "Choose an expert parallel size that divides the GPUs.")
+        world = world_size(sizes)
+        if sizes.get("e", 1) > 1 and world % grid:
+            text = f"{{{chosen.field}.key}}={chosen.value}: an expert grid of {grid} does not divide {world} GPUs"
+            return Hit(chosen.field, f"{text}; {_STOPS}", "Choose an expert parallel size that divides the GPUs.")
     return PASS if pieces else NOT_APPLICABLE
 
 
@@ -41,17 +42,49 @@ def losses_go_together(run: RunConfig) -> Outcome:
         return missing
     if not any(run.value(name) is True for name in names):
         return NOT_APPLICABLE
-    sapo = [
-        (("rollout_is",), lambda value: value is True, "rollout_is",
-         f"{{sapo.key}} does not go with {{rollout_is.key}}; {_STOPS}", "Set {rollout_is.key}=false.", {"rollout_is": False}),
-        (("cispo",), lambda value: value is True, "cispo", f"{{cispo.key}} and {{sapo.key}} exclude each other; {_STOPS}",
-         "Keep one of the two.", {"sapo": False}),
-    ] if run.value("sapo") is True else []  # fmt: skip
-    cispo = [
-        (("clip_ratio_high",), lambda value: not isinstance(value, int | float) or value <= 0, "clip_ratio_high",
-         f"{{cispo.key}} needs {{clip_ratio_high.key}} above 0; {_STOPS}", "Set {clip_ratio_high.key}, such as 4.0.", {}),
-        (("importance_sampling_level",), lambda value: value != "token", "importance_sampling_level",
-         f"{{cispo.key}} works on tokens, but {{importance_sampling_level.key}} is {{importance_sampling_level}}; {_STOPS}",
-         "Set {importance_sampling_level.key}=token.", {"importance_sampling_level": "token"}),
-    ] if run.value("cispo") is True else []  # fmt: skip
+    sapo = (
+        [
+            (
+                ("rollout_is",),
+                lambda value: value is True,
+                "rollout_is",
+                f"{{sapo.key}} does not go with {{rollout_is.key}}; {_STOPS}",
+                "Set {rollout_is.key}=false.",
+                {"rollout_is": False},
+            ),
+            (
+                ("cispo",),
+                lambda value: value is True,
+                "cispo",
+                f"{{cispo.key}} and {{sapo.key}} exclude each other; {_STOPS}",
+                "Keep one of the two.",
+                {"sapo": False},
+            ),
+        ]
+        if run.value("sapo") is True
+        else []
+    )
+    cispo = (
+        [
+            (
+                ("clip_ratio_high",),
+                lambda value: not isinstance(value, int | float) or value <= 0,
+                "clip_ratio_high",
+                f"{{cispo.key}} needs {{clip_ratio_high.key}} above 0; {_STOPS}",
+                "Set {clip_ratio_high.key}, such as 4.0.",
+                {},
+            ),
+            (
+                ("importance_sampling_level",),
+                lambda value: value != "token",
+                "importance_sampling_level",
+                "{cispo.key} works on tokens, but {importance_sampling_level.key} is {importance_sampling_level}; "
+                f"{_STOPS}",
+                "Set {importance_sampling_level.key}=token.",
+                {"importance_sampling_level": "token"},
+            ),
+        ]
+        if run.value("cispo") is True
+        else []
+    )
     return first_clash(run, [*sapo, *cispo])

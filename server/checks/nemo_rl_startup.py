@@ -1,15 +1,14 @@
-"""NeMo-RL's assertions at start-up: back ends, asynchronous training, losses, engines and batches."""
+"""NeMo-RL's assertions at start-up: back ends, asynchronous training, losses and engines."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..configs.adapters.common import product, whole
+from ..configs.adapters.common import whole
 from ..configs.run_config import RunConfig
-from .divisors import divisor_at_most, positive
 from .outcome import NOT_APPLICABLE, PASS, Hit, Outcome
-from .startup import first_clash
-from .verl_common import next_multiple, open_question
+from .startup import Clash, first_clash
+from .verl_common import open_question
 
 _CORRECTION = "Set {rollout_is.key}=true."
 
@@ -30,103 +29,61 @@ def one_backend(run: RunConfig) -> Outcome:
     )
 
 
-def parallel_sizes_divide(run: RunConfig) -> Outcome:
-    """Tensor x pipeline x context parallel size divides the trainer's GPUs."""
-    sizes = [name for name in ("tensor_parallel", "pipeline_parallel", "context_parallel") if name in run.settings]
-    if not sizes or run.value("sharding_backend") is None:
-        return NOT_APPLICABLE
-    if missing := open_question(run, "world_size", *sizes):
-        return missing
-    world, size = positive(run, "world_size"), product(*(run.value(name) for name in sizes))
-    if not world or not size or world % size == 0:
-        return PASS if world and size else NOT_APPLICABLE
-    shown = " x ".join(f"{{{name}.key}}={{{name}}}" for name in sizes)
-    return Hit(
-        "tensor_parallel",
-        f"{shown} = {size} does not divide the trainer's {world} GPUs; NeMo-RL stops at start-up.",
-        f"Choose sizes whose product divides {world}, or another number of GPUs.",
-    )
-
-
-def global_batch_divides(run: RunConfig) -> Outcome:
-    """Samples of a step are whole optimizer batches, and those are spread evenly over the ranks."""
-    if missing := open_question(run, "train_batch_prompts", "group_size", "train_batch_samples"):
-        return missing
-    samples = product(run.value("train_batch_prompts"), run.value("group_size"))
-    batch = positive(run, "train_batch_samples")
-    if not samples or not batch:
-        return NOT_APPLICABLE
-    if samples % batch:
-        better = divisor_at_most(samples, batch)
-        return Hit(
-            "train_batch_samples",
-            f"{{train_batch_prompts.key}} x {{group_size.key}} = {samples} samples are no multiple of "
-            f"{{train_batch_samples.key}}={batch}; the first training step stops with an assertion.",
-            f"Set {{train_batch_samples.key}}={better}.",
-            {"train_batch_samples": better},
-        )
-    if missing := open_question(run, "data_parallel_size"):
-        return missing
-    ranks = positive(run, "data_parallel_size")
-    if not ranks or batch % ranks == 0:
-        return PASS
-    return Hit(
-        "train_batch_samples",
-        f"{{train_batch_samples.key}}={batch} is no multiple of the {ranks} data-parallel ranks; the first training "
-        "step stops with an assertion.",
-        f"Set {{train_batch_samples.key}} to a multiple of {ranks}, such as {next_multiple(batch, ranks)}.",
-    )
-
-
-def micro_batch_divides(run: RunConfig) -> Outcome:
-    """Without packing a rank's share of the optimizer batch is cut into whole micro-batches."""
-    if missing := open_question(run, "use_remove_padding", "use_dynamic_bsz"):
-        return missing
-    if run.value("use_remove_padding") or run.value("use_dynamic_bsz"):
-        return NOT_APPLICABLE
-    if missing := open_question(run, "train_batch_samples", "micro_batch_per_gpu", "data_parallel_size"):
-        return missing
-    batch, ranks, micro = (
-        positive(run, name) for name in ("train_batch_samples", "data_parallel_size", "micro_batch_per_gpu")
-    )
-    if not batch or not ranks or not micro or batch % ranks:
-        return NOT_APPLICABLE
-    if batch // ranks % micro == 0:
-        return PASS
-    better = divisor_at_most(batch // ranks, micro)
-    return Hit(
-        "micro_batch_per_gpu",
-        f"{{train_batch_samples.key}}={batch} over {ranks} ranks leaves {batch // ranks} samples, no multiple of "
-        f"{{micro_batch_per_gpu.key}}={micro}; the first training step stops with an assertion.",
-        f"Set {{micro_batch_per_gpu.key}}={better}.",
-        {"micro_batch_per_gpu": better},
-    )
-
-
 def asynchronous_training(run: RunConfig) -> Outcome:
     """What asynchronous GRPO needs, and what it refuses."""
     if run.value("async_training") is not True:
         return open_question(run, "async_training") or NOT_APPLICABLE
     name = "{async_training.key} is on"
-    refused = [
-        ((field,), lambda value: value is True, field, f"{name} together with {{{field}.key}}; NeMo-RL stops at start-up.",
-         f"Switch {{{field}.key}} off.", {field: False})
-        for field in ("filter_groups", "reward_scaling", "reward_shaping") if field in run.settings
-    ]  # fmt: skip
-    engine = [
-        (("async_engine",), lambda value: value is not True, "async_engine",
-         f"{name}, but {{async_engine.key}} is not; NeMo-RL stops at start-up.", "Set {async_engine.key}=true.",
-         {"async_engine": True}),
-    ] if run.value("rollout_engine") == "vllm" else []  # fmt: skip
-    return first_clash(run, [
-        (("rollout_is",), lambda value: value is not True, "rollout_is",
-         f"{name}, but {{rollout_is.key}} is not; NeMo-RL stops at start-up, as the samples are off-policy.", _CORRECTION,
-         {"rollout_is": True}),
-        (("colocate",), lambda value: value is True, "colocate",
-         f"{name}, but {{colocate.key}} is true: trainer and engines must have GPUs of their own; NeMo-RL stops at "
-         "start-up.", "Set {colocate.key}=false and give the engines GPUs by {rollout_n_gpus.key}.", {"colocate": False}),
-        *engine, *refused,
-    ])  # fmt: skip
+    refused: list[Clash] = [
+        (
+            (field,),
+            lambda value: value is True,
+            field,
+            f"{name} together with {{{field}.key}}; NeMo-RL stops at start-up.",
+            f"Switch {{{field}.key}} off.",
+            {field: False},
+        )
+        for field in ("filter_groups", "reward_scaling", "reward_shaping")
+        if field in run.settings
+    ]
+    engine = (
+        [
+            (
+                ("async_engine",),
+                lambda value: value is not True,
+                "async_engine",
+                f"{name}, but {{async_engine.key}} is not; NeMo-RL stops at start-up.",
+                "Set {async_engine.key}=true.",
+                {"async_engine": True},
+            ),
+        ]
+        if run.value("rollout_engine") == "vllm"
+        else []
+    )
+    return first_clash(
+        run,
+        [
+            (
+                ("rollout_is",),
+                lambda value: value is not True,
+                "rollout_is",
+                f"{name}, but {{rollout_is.key}} is not; NeMo-RL stops at start-up, as the samples are off-policy.",
+                _CORRECTION,
+                {"rollout_is": True},
+            ),
+            (
+                ("colocate",),
+                lambda value: value is True,
+                "colocate",
+                f"{name}, but {{colocate.key}} is true: trainer and engines must have GPUs of their own; NeMo-RL stops "
+                "at start-up.",
+                "Set {colocate.key}=false and give the engines GPUs by {rollout_n_gpus.key}.",
+                {"colocate": False},
+            ),
+            *engine,
+            *refused,
+        ],
+    )
 
 
 def truncated_sampling(run: RunConfig) -> Outcome:
@@ -135,20 +92,51 @@ def truncated_sampling(run: RunConfig) -> Outcome:
     if kind is None:
         return open_question(run, "truncated_is_type") or NOT_APPLICABLE
     low, key = "truncated_is_ratio_min", "{truncated_is_type.key}={truncated_is_type}"
-    return first_clash(run, [
-        (("rollout_is",), lambda value: value is not True, "rollout_is",
-         f"{key} needs {{rollout_is.key}}; NeMo-RL stops at start-up.", _CORRECTION, {"rollout_is": True}),
-        (("truncated_is_type",), lambda value: value not in ("tis", "icepop", "seq-mask-tis"), "truncated_is_type",
-         f"{key} is none of tis, icepop, seq-mask-tis; NeMo-RL stops at start-up.", "Choose one of the three.", {}),
-        (("truncated_is_ratio",), lambda value: not _above(value, 0), "truncated_is_ratio",
-         f"{key} needs {{truncated_is_ratio.key}} above 0; NeMo-RL stops at start-up.",
-         "Set {truncated_is_ratio.key}, such as 2.", {}),
-        ((low,), lambda value: value is None and kind in ("icepop", "seq-mask-tis"), low,
-         f"{key} needs {{{low}.key}}; NeMo-RL stops at start-up.", f"Set {{{low}.key}}, such as 0.5.", {}),
-        ((low, "truncated_is_ratio"), lambda bottom, top: _above(bottom, top), low,
-         f"{{{low}.key}} lies above {{truncated_is_ratio.key}}; NeMo-RL stops at start-up.",
-         "Exchange the two bounds.", {}),
-    ])  # fmt: skip
+    return first_clash(
+        run,
+        [
+            (
+                ("rollout_is",),
+                lambda value: value is not True,
+                "rollout_is",
+                f"{key} needs {{rollout_is.key}}; NeMo-RL stops at start-up.",
+                _CORRECTION,
+                {"rollout_is": True},
+            ),
+            (
+                ("truncated_is_type",),
+                lambda value: value not in ("tis", "icepop", "seq-mask-tis"),
+                "truncated_is_type",
+                f"{key} is none of tis, icepop, seq-mask-tis; NeMo-RL stops at start-up.",
+                "Choose one of the three.",
+                {},
+            ),
+            (
+                ("truncated_is_ratio",),
+                lambda value: not _above(value, 0),
+                "truncated_is_ratio",
+                f"{key} needs {{truncated_is_ratio.key}} above 0; NeMo-RL stops at start-up.",
+                "Set {truncated_is_ratio.key}, such as 2.",
+                {},
+            ),
+            (
+                (low,),
+                lambda value: value is None and kind in ("icepop", "seq-mask-tis"),
+                low,
+                f"{key} needs {{{low}.key}}; NeMo-RL stops at start-up.",
+                f"Set {{{low}.key}}, such as 0.5.",
+                {},
+            ),
+            (
+                (low, "truncated_is_ratio"),
+                lambda bottom, top: _above(bottom, top),
+                low,
+                f"{{{low}.key}} lies above {{truncated_is_ratio.key}}; NeMo-RL stops at start-up.",
+                "Exchange the two bounds.",
+                {},
+            ),
+        ],
+    )
 
 
 def cispo_conflicts(run: RunConfig) -> Outcome:
@@ -167,13 +155,28 @@ def cispo_conflicts(run: RunConfig) -> Outcome:
         )
         for name in ("disable_ratio", "on_policy_ratio", "sequence_level_ratio")
     ]
-    return first_clash(run, [
-        *off,
-        (("dual_clip",), lambda value: value is not None, "dual_clip", f"{{dual_clip.key}}={{dual_clip}} {tail}",
-         "Set {dual_clip.key}=null.", {"dual_clip": None}),
-        (("token_level_loss",), lambda value: value is False, "token_level_loss", f"{{token_level_loss.key}}=false {tail}",
-         "Set {token_level_loss.key}=true.", {"token_level_loss": True}),
-    ])  # fmt: skip
+    return first_clash(
+        run,
+        [
+            *off,
+            (
+                ("dual_clip",),
+                lambda value: value is not None,
+                "dual_clip",
+                f"{{dual_clip.key}}={{dual_clip}} {tail}",
+                "Set {dual_clip.key}=null.",
+                {"dual_clip": None},
+            ),
+            (
+                ("token_level_loss",),
+                lambda value: value is False,
+                "token_level_loss",
+                f"{{token_level_loss.key}}=false {tail}",
+                "Set {token_level_loss.key}=true.",
+                {"token_level_loss": True},
+            ),
+        ],
+    )
 
 
 def engine_resources(run: RunConfig) -> Outcome:
@@ -189,8 +192,8 @@ def engine_resources(run: RunConfig) -> Outcome:
     stops = "NeMo-RL stops at start-up."
     if nodes == 1:
         if not own or own >= gpus:
-            text = f"{{rollout_n_gpus.key}}={{rollout_n_gpus}} must be between 1 and {gpus - 1}, so that engines and trainer "
-            return Hit("rollout_n_gpus", f"{text}share the node's {gpus} GPUs; {stops}", "Set {rollout_n_gpus.key}.")
+            text = f"{{rollout_n_gpus.key}}={{rollout_n_gpus}} must be between 1 and {gpus - 1} of {gpus} GPUs"
+            return Hit("rollout_n_gpus", f"{text}; {stops}", "Set {rollout_n_gpus.key}.")
         return PASS
     if not own_nodes or own_nodes >= nodes:
         text = (
@@ -209,18 +212,36 @@ def vllm_parallel(run: RunConfig) -> Outcome:
         return open_question(run, "rollout_engine") or NOT_APPLICABLE
     tensor, expert = "rollout_tensor_parallel", "rollout_expert_parallel"
     stops = "NeMo-RL stops at start-up."
-    return first_clash(run, [
-        (("rollout_pipeline_parallel", "async_engine"), lambda size, on: _above(size, 1) and on is not True, "async_engine",
-         f"{{rollout_pipeline_parallel.key}}={{rollout_pipeline_parallel}} needs {{async_engine.key}}; {stops}",
-         "Set {async_engine.key}=true.", {"async_engine": True}),
-        ((expert, tensor), lambda size, width: _above(size, 1) and bool(whole(width)) and bool(whole(size)) and size % width != 0,
-         expert, f"{{{expert}.key}}={{{expert}}} is no multiple of {{{tensor}.key}}={{{tensor}}}; {stops}",
-         f"Set {{{expert}.key}} to a multiple of {{{tensor}.key}}.", {}),
-        ((expert, tensor, "async_engine"), lambda size, width, on: _above(size, 1) and size != width and on is True, expert,
-         f"{{{expert}.key}}={{{expert}}} above {{{tensor}.key}}={{{tensor}}} uses data parallelism inside vLLM, which "
-         f"{{async_engine.key}} does not allow; {stops}",
-         f"Set {{{expert}.key}} to {{{tensor}}}, or {{async_engine.key}}=false.", {}),
-    ])  # fmt: skip
+    return first_clash(
+        run,
+        [
+            (
+                ("rollout_pipeline_parallel", "async_engine"),
+                lambda size, on: _above(size, 1) and on is not True,
+                "async_engine",
+                f"{{rollout_pipeline_parallel.key}}={{rollout_pipeline_parallel}} needs {{async_engine.key}}; {stops}",
+                "Set {async_engine.key}=true.",
+                {"async_engine": True},
+            ),
+            (
+                (expert, tensor),
+                lambda size, width: _above(size, 1) and bool(whole(width)) and bool(whole(size)) and size % width != 0,
+                expert,
+                f"{{{expert}.key}}={{{expert}}} is no multiple of {{{tensor}.key}}={{{tensor}}}; {stops}",
+                f"Set {{{expert}.key}} to a multiple of {{{tensor}.key}}.",
+                {},
+            ),
+            (
+                (expert, tensor, "async_engine"),
+                lambda size, width, on: _above(size, 1) and size != width and on is True,
+                expert,
+                f"{{{expert}.key}}={{{expert}}} above {{{tensor}.key}}={{{tensor}}} uses data parallelism inside vLLM, "
+                f"which {{async_engine.key}} does not allow; {stops}",
+                f"Set {{{expert}.key}} to {{{tensor}}}, or {{async_engine.key}}=false.",
+                {},
+            ),
+        ],
+    )
 
 
 def fp8_cache(run: RunConfig) -> Outcome:
@@ -231,16 +252,43 @@ def fp8_cache(run: RunConfig) -> Outcome:
     if not kind.startswith("fp8"):
         return NOT_APPLICABLE
     name, stops = "{kv_cache_dtype.key}={kv_cache_dtype}", "NeMo-RL stops at start-up."
-    return first_clash(run, [
-        (("rollout_dtype",), lambda value: value != "fp8", "rollout_dtype", f"{name} needs {{rollout_dtype.key}}=fp8; {stops}",
-         "Set {rollout_dtype.key}=fp8.", {"rollout_dtype": "fp8"}),
-        (("dtensor_backend",), lambda value: value is True, "dtensor_backend", f"{name} needs the Megatron back end; {stops}",
-         "Train with Megatron, or set {kv_cache_dtype.key}=auto.", {"kv_cache_dtype": "auto"}),
-        (("async_engine",), lambda value: value is True, "async_engine", f"{name} does not go with {{async_engine.key}}; {stops}",
-         "Set {async_engine.key}=false.", {"async_engine": False}),
-        (("pipeline_parallel",), lambda value: _above(value, 1), "pipeline_parallel",
-         f"{name} needs {{pipeline_parallel.key}}=1; {stops}", "Set {pipeline_parallel.key}=1.", {"pipeline_parallel": 1}),
-    ])  # fmt: skip
+    return first_clash(
+        run,
+        [
+            (
+                ("rollout_dtype",),
+                lambda value: value != "fp8",
+                "rollout_dtype",
+                f"{name} needs {{rollout_dtype.key}}=fp8; {stops}",
+                "Set {rollout_dtype.key}=fp8.",
+                {"rollout_dtype": "fp8"},
+            ),
+            (
+                ("dtensor_backend",),
+                lambda value: value is True,
+                "dtensor_backend",
+                f"{name} needs the Megatron back end; {stops}",
+                "Train with Megatron, or set {kv_cache_dtype.key}=auto.",
+                {"kv_cache_dtype": "auto"},
+            ),
+            (
+                ("async_engine",),
+                lambda value: value is True,
+                "async_engine",
+                f"{name} does not go with {{async_engine.key}}; {stops}",
+                "Set {async_engine.key}=false.",
+                {"async_engine": False},
+            ),
+            (
+                ("pipeline_parallel",),
+                lambda value: _above(value, 1),
+                "pipeline_parallel",
+                f"{name} needs {{pipeline_parallel.key}}=1; {stops}",
+                "Set {pipeline_parallel.key}=1.",
+                {"pipeline_parallel": 1},
+            ),
+        ],
+    )
 
 
 def adapters(run: RunConfig) -> Outcome:
@@ -249,14 +297,29 @@ def adapters(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE
     if run.value("lora_enabled") is not True:
         return open_question(run, "lora_enabled") or NOT_APPLICABLE
-    return first_clash(run, [
-        (("dtensor_v2",), lambda value: value is not True, "dtensor_v2",
-         "{lora_enabled.key} needs {dtensor_v2.key}=true: the first worker has no adapters; NeMo-RL stops at start-up.",
-         "Set {dtensor_v2.key}=true.", {"dtensor_v2": True}),
-        (("lora_triton", "tensor_parallel"), lambda on, size: on is True and _above(size, 1), "lora_triton",
-         "{lora_triton.key} does not go with {tensor_parallel.key}={tensor_parallel}; NeMo-RL stops at start-up.",
-         "Set {lora_triton.key}=false.", {"lora_triton": False}),
-    ])  # fmt: skip
+    return first_clash(
+        run,
+        [
+            (
+                ("dtensor_v2",),
+                lambda value: value is not True,
+                "dtensor_v2",
+                "{lora_enabled.key} needs {dtensor_v2.key}=true: the first worker has no adapters; NeMo-RL stops at "
+                "start-up.",
+                "Set {dtensor_v2.key}=true.",
+                {"dtensor_v2": True},
+            ),
+            (
+                ("lora_triton", "tensor_parallel"),
+                lambda on, size: on is True and _above(size, 1),
+                "lora_triton",
+                "{lora_triton.key} does not go with {tensor_parallel.key}={tensor_parallel}; NeMo-RL stops at "
+                "start-up.",
+                "Set {lora_triton.key}=false.",
+                {"lora_triton": False},
+            ),
+        ],
+    )
 
 
 def _above(value: Any, bound: Any) -> bool:

@@ -90,22 +90,51 @@ def megatron_limits(run: RunConfig) -> Outcome:
     if run.value("sharding_backend") != "megatron":
         return NOT_APPLICABLE
     name = "{strategy.key}=megatron"
-    return first_clash(run, [
-        (("weight_sync_backend",), lambda value: value != "nccl", "weight_sync_backend",
-         f"{name} needs {{weight_sync_backend.key}}=nccl; {_STOPS}", "Set {weight_sync_backend.key}=nccl.",
-         {"weight_sync_backend": "nccl"}),
-        (("rollout_engine",), lambda value: value != "vllm", "rollout_engine",
-         f"{name} needs {{rollout_engine.key}}=vllm; {_STOPS}", "Set {rollout_engine.key}=vllm.", {"rollout_engine": "vllm"}),
-        (("critic_model",), lambda value: value is not None, "critic_model",
-         f"{name} trains no critic, but {{critic_model.key}} is set; {_STOPS}", "Take {critic_model.key} out.",
-         {"critic_model": None}),
-        (("context_parallel", "use_remove_padding"), lambda size, packed: _above_one(size) and packed is not True,
-         "use_remove_padding", f"{{context_parallel.key}}={{context_parallel}} needs {{use_remove_padding.key}}; {_STOPS}",
-         "Set {use_remove_padding.key}=true.", {"use_remove_padding": True}),
-        (("sequence_parallel",), _above_one, "sequence_parallel",
-         f"{{sequence_parallel.key}}={{sequence_parallel}} is Ulysses, which {name} does not have; {_STOPS}",
-         "Set {sequence_parallel.key}=1 and use {context_parallel.key}.", {"sequence_parallel": 1}),
-    ])  # fmt: skip
+    return first_clash(
+        run,
+        [
+            (
+                ("weight_sync_backend",),
+                lambda value: value != "nccl",
+                "weight_sync_backend",
+                f"{name} needs {{weight_sync_backend.key}}=nccl; {_STOPS}",
+                "Set {weight_sync_backend.key}=nccl.",
+                {"weight_sync_backend": "nccl"},
+            ),
+            (
+                ("rollout_engine",),
+                lambda value: value != "vllm",
+                "rollout_engine",
+                f"{name} needs {{rollout_engine.key}}=vllm; {_STOPS}",
+                "Set {rollout_engine.key}=vllm.",
+                {"rollout_engine": "vllm"},
+            ),
+            (
+                ("critic_model",),
+                lambda value: value is not None,
+                "critic_model",
+                f"{name} trains no critic, but {{critic_model.key}} is set; {_STOPS}",
+                "Take {critic_model.key} out.",
+                {"critic_model": None},
+            ),
+            (
+                ("context_parallel", "use_remove_padding"),
+                lambda size, packed: _above_one(size) and packed is not True,
+                "use_remove_padding",
+                f"{{context_parallel.key}}={{context_parallel}} needs {{use_remove_padding.key}}; {_STOPS}",
+                "Set {use_remove_padding.key}=true.",
+                {"use_remove_padding": True},
+            ),
+            (
+                ("sequence_parallel",),
+                _above_one,
+                "sequence_parallel",
+                f"{{sequence_parallel.key}}={{sequence_parallel}} is Ulysses, which {name} does not have; {_STOPS}",
+                "Set {sequence_parallel.key}=1 and use {context_parallel.key}.",
+                {"sequence_parallel": 1},
+            ),
+        ],
+    )
 
 
 def fully_asynchronous(run: RunConfig) -> Outcome:
@@ -113,26 +142,61 @@ def fully_asynchronous(run: RunConfig) -> Outcome:
     if run.value("fully_async") is not True:
         return open_question(run, "fully_async") or NOT_APPLICABLE
     workers, mini, stale = "generation_workers", "mini_batch_prompts", "max_staleness"
-    return first_clash(run, [
-        ((workers, mini), lambda count, size: _numbers(count, size) and count < size, workers,
-         f"{{{workers}.key}}={{{workers}}} is below {{{mini}.key}}={{{mini}}}; {_STOPS}",
-         f"Set {{{workers}.key}} to {{{mini}}} or more.", {}),
-        ((workers, mini, stale), lambda count, size, age: _numbers(count, size, age) and count > size * (age + 1), workers,
-         f"{{{workers}.key}}={{{workers}}} is above {{{mini}.key}} x ({{{stale}.key}} + 1) = {{{mini}}} x ({{{stale}}} + 1); "
-         f"{_STOPS}", f"Lower {{{workers}.key}}, or raise {{{stale}.key}}.", {}),
-        (("train_batch_prompts", mini), lambda size, part: _numbers(size, part) and size != part, "train_batch_prompts",
-         f"{{train_batch_prompts.key}}={{train_batch_prompts}} must equal {{{mini}.key}}={{{mini}}} in fully asynchronous "
-         f"training; {_STOPS}", "Set both to the same number.", {}),
-        (("dynamic_sampling",), lambda value: value is not None, "filter_groups",
-         f"{{filter_groups.key}} is not supported in fully asynchronous training; {_STOPS}",
-         "Set {filter_groups.key}=null.", {"filter_groups": None}),
-        (("batched_generation",), lambda value: value is True, "batched_generation",
-         f"{{batched_generation.key}} cannot be interrupted for a weight update; {_STOPS}",
-         "Set {batched_generation.key}=false.", {"batched_generation": False}),
-        (("colocate",), lambda value: value is True, "colocate",
-         f"{{colocate.key}} does not go with fully asynchronous training; {_STOPS}", "Set {colocate.key}=false.",
-         {"colocate": False}),
-    ])  # fmt: skip
+    return first_clash(
+        run,
+        [
+            (
+                (workers, mini),
+                lambda count, size: _numbers(count, size) and count < size,
+                workers,
+                f"{{{workers}.key}}={{{workers}}} is below {{{mini}.key}}={{{mini}}}; {_STOPS}",
+                f"Set {{{workers}.key}} to {{{mini}}} or more.",
+                {},
+            ),
+            (
+                (workers, mini, stale),
+                lambda count, size, age: _numbers(count, size, age) and count > size * (age + 1),
+                workers,
+                f"{{{workers}.key}}={{{workers}}} is above {{{mini}.key}} x ({{{stale}.key}} + 1) = {{{mini}}} x "
+                f"({{{stale}}} + 1); {_STOPS}",
+                f"Lower {{{workers}.key}}, or raise {{{stale}.key}}.",
+                {},
+            ),
+            (
+                ("train_batch_prompts", mini),
+                lambda size, part: _numbers(size, part) and size != part,
+                "train_batch_prompts",
+                f"{{train_batch_prompts.key}}={{train_batch_prompts}} must equal {{{mini}.key}}={{{mini}}} in fully "
+                f"asynchronous training; {_STOPS}",
+                "Set both to the same number.",
+                {},
+            ),
+            (
+                ("dynamic_sampling",),
+                lambda value: value is not None,
+                "filter_groups",
+                f"{{filter_groups.key}} is not supported in fully asynchronous training; {_STOPS}",
+                "Set {filter_groups.key}=null.",
+                {"filter_groups": None},
+            ),
+            (
+                ("batched_generation",),
+                lambda value: value is True,
+                "batched_generation",
+                f"{{batched_generation.key}} cannot be interrupted for a weight update; {_STOPS}",
+                "Set {batched_generation.key}=false.",
+                {"batched_generation": False},
+            ),
+            (
+                ("colocate",),
+                lambda value: value is True,
+                "colocate",
+                f"{{colocate.key}} does not go with fully asynchronous training; {_STOPS}",
+                "Set {colocate.key}=false.",
+                {"colocate": False},
+            ),
+        ],
+    )
 
 
 def _above_one(value: object) -> bool:

@@ -87,7 +87,7 @@ def batch(run: RunConfig) -> dict[str, Any]:
 
 
 def parse_allocation(text: str) -> list[tuple[str, dict[str, int]]]:
-    """`sglang:d4p1t1+fsdp:d4` as [("sglang", {"d": 4, "p": 1, "t": 1}), ("fsdp", {"d": 4})]; [] when it is no such text.
+    """`sglang:d4p1t1+fsdp:d4` as [("sglang", {"d": 4, "p": 1, "t": 1}), ("fsdp", {"d": 4})]; [] for another text.
 
     Sizes default to 1. Of a hybrid (attn:...|ffn:...) those of the attention count, "e" and the "t" of the ffn part
     (as "et") come from the other. Colocated pieces (`a|b`) are listed one after the other.

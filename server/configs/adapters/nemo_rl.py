@@ -17,7 +17,14 @@ from ..run_config import RunConfig, Setting
 from ..values import Unresolved
 from .common import Options, apply_options, derive_moe, dtype, product, start_run, whole
 from .dotted import (
-    SettingsTree, config_parts, fill_tree, judge_keys, launch_of, overrides_of, parents_of, stem,
+    SettingsTree,
+    config_parts,
+    fill_tree,
+    judge_keys,
+    launch_of,
+    overrides_of,
+    parents_of,
+    stem,
 )  # fmt: skip
 
 _NAMES = ("MasterConfig", "examples")  # tables of declared keys, and of keys that the examples set

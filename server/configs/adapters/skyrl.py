@@ -119,7 +119,7 @@ def _derive(run: RunConfig, launch: Part | None, table: KeyTable, data: dict[str
         run.derive("fully_async", True, f"the launch starts {program}")
     if run.value("bf16") is True:
         run.derive("autocast_dtype", "bfloat16", "bf16 is on", run.key_of("bf16"))
-    run.derive("distillation", "distill" in program, f"the launch starts {program}" if program else "no distillation program")
+    run.derive("distillation", "distill" in program, f"the launch starts {program or 'nothing'}")
     derive_moe(run)
 
 
@@ -168,10 +168,9 @@ def _derive_parallelism(run: RunConfig) -> None:
         note = "policy_num_nodes x policy_num_gpus_per_node"
         run.derive("world_size", gpus, note, run.key_of("n_gpus"))
     world = whole(run.value("world_size"))
+    model: tuple[str, ...] = ("sequence_parallel",)
     if run.value("sharding_backend") == "megatron":
-        names = ("tensor_parallel", "pipeline_parallel", "context_parallel")
-    else:
-        names = ("sequence_parallel",)
-    shard = product(*(run.value(name, 1) for name in names))
+        model = ("tensor_parallel", "pipeline_parallel", "context_parallel")
+    shard = product(*(run.value(name, 1) for name in model))
     if world and shard and world % shard == 0:
         run.derive("data_parallel_size", world // shard, "world size over model or sequence parallel size")
