@@ -6,6 +6,7 @@ from typing import Any
 
 from ..configs.adapters.common import whole
 from ..configs.run_config import RunConfig
+from ..store.versions import in_range
 from .outcome import NOT_APPLICABLE, PASS, Hit, Outcome
 from .startup import Clash, first_clash
 from .verl_common import open_question
@@ -34,6 +35,19 @@ def asynchronous_training(run: RunConfig) -> Outcome:
     if run.value("async_training") is not True:
         return open_question(run, "async_training") or NOT_APPLICABLE
     name = "{async_training.key} is on"
+    version = run.versions.get("nemo-rl")  # after 0.7.0 the restriction is gone on the main branch
+    own_gpus = in_range(version, "<=0.7.0") if version is not None else run.value("rollout_engine") != "megatron"
+    shared: list[Clash] = [
+        (
+            ("colocate",),
+            lambda value: value is True,
+            "colocate",
+            f"{name}, but {{colocate.key}} is true: trainer and engines must have GPUs of their own; NeMo-RL stops "
+            "at start-up.",
+            "Set {colocate.key}=false and give the engines GPUs by {rollout_n_gpus.key}.",
+            {"colocate": False},
+        ),
+    ]
     refused: list[Clash] = [
         (
             (field,),
@@ -71,15 +85,7 @@ def asynchronous_training(run: RunConfig) -> Outcome:
                 _CORRECTION,
                 {"rollout_is": True},
             ),
-            (
-                ("colocate",),
-                lambda value: value is True,
-                "colocate",
-                f"{name}, but {{colocate.key}} is true: trainer and engines must have GPUs of their own; NeMo-RL stops "
-                "at start-up.",
-                "Set {colocate.key}=false and give the engines GPUs by {rollout_n_gpus.key}.",
-                {"colocate": False},
-            ),
+            *(shared if own_gpus else []),
             *engine,
             *refused,
         ],

@@ -90,12 +90,16 @@ def megatron_limits(run: RunConfig) -> Outcome:
     if run.value("sharding_backend") != "megatron":
         return NOT_APPLICABLE
     name = "{strategy.key}=megatron"
+    version = run.versions.get("skyrl")
+    accepted = (
+        ("nccl",) if version is not None and in_range(version, "<=0.3.0") else ("nccl", "delta")
+    )  # main takes both
     return first_clash(
         run,
         [
             (
                 ("weight_sync_backend",),
-                lambda value: value != "nccl",
+                lambda value: value not in accepted,
                 "weight_sync_backend",
                 f"{name} needs {{weight_sync_backend.key}}=nccl; {_STOPS}",
                 "Set {weight_sync_backend.key}=nccl.",

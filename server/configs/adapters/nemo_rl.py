@@ -206,10 +206,18 @@ def _derive_algorithm(run: RunConfig) -> None:
 
 
 def _derive_parallelism(run: RunConfig, tree: SettingsTree) -> None:
-    """GPUs of the trainer, data-parallel ranks and engines. A reward model in the environment has GPUs of its own."""
+    """GPUs of the trainer, data-parallel ranks and engines. A reward model in the environment and teachers have GPUs of
+    their own, so that nothing is known of the trainer's."""
     total = product(run.value("nnodes"), run.value("n_gpus"))
     own = tree.value("env.reward_model.enabled")
-    if own is not True and not isinstance(own, Unresolved) and "world_size" not in run.settings and total:
+    teachers = run.value("distillation") is not False
+    if (
+        own is not True
+        and not isinstance(own, Unresolved)
+        and not teachers
+        and "world_size" not in run.settings
+        and total
+    ):
         engines = _rollout_gpus(run)
         note = "cluster.num_nodes x cluster.gpus_per_node"
         if run.value("colocate") is True:
