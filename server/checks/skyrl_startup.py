@@ -91,9 +91,8 @@ def megatron_limits(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE
     name = "{strategy.key}=megatron"
     version = run.versions.get("skyrl")
-    accepted = (
-        ("nccl",) if version is not None and in_range(version, "<=0.3.0") else ("nccl", "delta")
-    )  # main takes both
+    released = version is not None and in_range(version, "<=0.3.0")
+    accepted = ("nccl",) if released else ("nccl", "delta")  # the main branch after 0.3.0 takes both
     return first_clash(
         run,
         [

@@ -210,14 +210,8 @@ def _derive_parallelism(run: RunConfig, tree: SettingsTree) -> None:
     their own, so that nothing is known of the trainer's."""
     total = product(run.value("nnodes"), run.value("n_gpus"))
     own = tree.value("env.reward_model.enabled")
-    teachers = run.value("distillation") is not False
-    if (
-        own is not True
-        and not isinstance(own, Unresolved)
-        and not teachers
-        and "world_size" not in run.settings
-        and total
-    ):
+    alone = own is not True and not isinstance(own, Unresolved) and run.value("distillation") is False
+    if alone and "world_size" not in run.settings and total:
         engines = _rollout_gpus(run)
         note = "cluster.num_nodes x cluster.gpus_per_node"
         if run.value("colocate") is True:
