@@ -20,6 +20,7 @@ from ..values import Entry, Unresolved
 from .common import FieldMap, Options, explicit_settings, start_run
 
 _MAX_PARTS = 40  # levels of a key that are followed
+_MAX_EXPLAINED = 200  # unknown keys for which similar names are looked up; more of them are no slips of the pen
 
 
 class SettingsTree:
@@ -127,9 +128,12 @@ def judge_keys(
         life = table.lifecycle(key)
         if table.known(key) or (not exact and life is not None) or (extended and life is None):
             continue
-        reason = table.explain_unknown(key)
-        meant = list(reason.did_you_mean)
-        run.unknown_keys.append(UnknownKey(key, entry.file, entry.line, meant, reason.note, fatal=exact and stops))
+        if len(run.unknown_keys) < _MAX_EXPLAINED:
+            reason = table.explain_unknown(key)
+            meant, note = list(reason.did_you_mean), reason.note
+        else:
+            meant, note = [], ""
+        run.unknown_keys.append(UnknownKey(key, entry.file, entry.line, meant, note, fatal=exact and stops))
 
 
 def config_parts(run: RunConfig, parts: list[Part], options: Options, flag: str = "--config") -> tuple[list[Part], str]:
