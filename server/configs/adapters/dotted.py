@@ -64,7 +64,7 @@ class SettingsTree:
             if inside or setting.value is None or isinstance(setting.value, Unresolved):
                 return replace(setting, value=None if value is MISSING else value)
         below = next((setting for name, setting in self._given.items() if name.startswith(key + ".")), None)
-        return replace(below, value=self.section(key)) if below is not None and self.section(key) else None
+        return replace(below, key=key, value=self.section(key)) if below is not None and self.section(key) else None
 
     def section(self, key: str) -> dict[str, Any]:
         """A section as a dictionary, {} when there is none."""
