@@ -192,6 +192,13 @@ def _contains(value: Any, part: Any) -> bool:
     return value is not None and part in (value if isinstance(value, str | list | tuple) else str(value))
 
 
+def _times(a: Any, b: Any) -> Any:
+    """The product of two numbers; a text or list times a number would be a long repetition."""
+    if not all(isinstance(value, int | float) for value in (a, b)):
+        raise TypeError
+    return a * b
+
+
 def _number(value: Any) -> float:
     if isinstance(value, bool) or value is None:
         raise TypeError
@@ -213,7 +220,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "Add": lambda a, b: a + b,
     "Sub": lambda a, b: a - b,
-    "Mult": lambda a, b: a * b,
+    "Mult": lambda a, b: _times(a, b),
     "Div": lambda a, b: a / b,
     "FloorDiv": lambda a, b: a // b,
     "Mod": lambda a, b: a % b,
