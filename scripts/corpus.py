@@ -60,6 +60,9 @@ OFFICIAL = {
     "openrlhf": ("OpenRLHF/",),
     "deepspeed": ("deepspeedai/",),
     "accelerate": ("huggingface/",),
+    "nemo-rl": ("NVIDIA-NeMo/",),
+    "skyrl": ("NovaSky-AI/",),
+    "areal": ("areal-project/",),
 }
 OFTEN = 0.05  # a rule that fires on more of a framework's official examples is looked at
 # The settings a user asks about first, by the names they have in each framework

@@ -29,7 +29,8 @@ from extract.releases import releases, revision, sources
 from grpo_guard.store.versions import parse
 
 FRAMEWORKS = ("verl", "trl", "transformers", "deepspeed", "openrlhf", "accelerate", "vllm", "sglang", "vllm_ascend")
-FROM_GIT = ("easyr1", "rllm", "mindie")  # no package on the index
+# not, or not all, on the index
+FROM_GIT = ("easyr1", "rllm", "mindie", "nemo_rl", "skyrl", "skyrl_train", "areal")
 KNOWLEDGE = Path(__file__).resolve().parent.parent / "knowledge" / "frameworks"
 SOURCE = "releases on the package index, unpacked and read as text (YAML, ast)"
 GIT_SOURCE = "tags and commits of the public repository, read as text (YAML, ast)"
@@ -42,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="all frameworks on the index")
     parser.add_argument("--latest-only", action="store_true", help="read only releases that are not stored yet")
     parser.add_argument("--stored", action="store_true", help="read no release, only the curated YAML files (offline)")
-    parser.add_argument("--git", type=Path, help="clone to read easyr1, rllm or mindie from (bare or not)")
+    parser.add_argument("--git", type=Path, help="clone to read a framework from (bare or not)")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "grpo-guard-keys", help="unpacked files")
     parser.add_argument("--checked", default=datetime.date.today().isoformat(), help="date to record (default: today)")
     arguments = parser.parse_args(argv)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +26,11 @@ class Field:
 
 
 def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+    source = path.read_text(encoding="utf-8")
+    try:
+        return ast.parse(source)
+    except SyntaxError:  # type parameters (Python 3.12) are no part of what is read here
+        return ast.parse(re.sub(r"^(\s*(?:async )?(?:def|class) \w+)\[[^\]]*\]", r"\1", source, flags=re.MULTILINE))
 
 
 # -- values -----------------------------------------------------------------------------------------------------------

@@ -100,6 +100,8 @@ def _one_release_only(rule: Rule, run: RunConfig) -> str:
     "Possible if" would be said to everybody, for a fault that hardly anybody has; the version is asked for instead.
     """
     for package, bounds in rule["affected"].items():
+        if package in run.without:
+            continue
         ends = [re.findall(r"\d+\.\d+", spec) for spec in _specs(bounds)]
         if package not in run.versions and all(len(pair) == 2 and pair[0] == pair[1] for pair in ends):
             return str(package)
@@ -156,10 +158,14 @@ _CALLER_FIELDS = ("gpu", "world_size", "data_parallel_size", "is_moe")
 def _affected(rule: Rule, run: RunConfig) -> bool | None:
     """Whether the rule's version ranges hold: True, False, or None when a version is not known.
 
-    Every package named must be in one of its ranges; a rule without ranges holds for all versions. A development
+    Every package named must be in one of its ranges, those aside that the run does not use (a framework whose releases
+    came under two names); a rule without ranges holds for all versions. A development
     build whose line crosses a bound is not known.
     """
-    ranges: dict[str, str | list[str]] = rule.get("affected", {})
+    stated: dict[str, str | list[str]] = rule.get("affected", {})
+    ranges = {name: bounds for name, bounds in stated.items() if name not in run.without}
+    if stated and not ranges:
+        return False
     answers = [_in_any(run.versions.get(name), _specs(bounds)) for name, bounds in ranges.items()]
     if any(answer is False for answer in answers):
         return False

@@ -16,7 +16,7 @@ from .values import InputError
 # In order of precedence where two claim equally: the trainer before the back end it uses
 _CLAIMING = ("verl", "rllm", "easyr1", "trl", "openrlhf", "accelerate", "deepspeed", "seed")
 # Told by the programs and keys of knowledge/frameworks/recognised, so that their modules are imported only when needed
-_RECOGNISED: tuple[str, ...] = ("mindie", "sglang", "vllm", "vllm-ascend")
+_RECOGNISED = ("areal", "mindie", "nemo-rl", "sglang", "skyrl", "vllm", "vllm-ascend")
 ADAPTERS = (*_CLAIMING, *_RECOGNISED)
 _ALIASES = {
     "megatron-lm": "megatron", "megatron-core": "megatron", "mcore": "megatron", "swift": "ms-swift", "nemo": "nemo-rl",
@@ -50,13 +50,22 @@ def build_runs(reading: Reading, options: Options, framework: str = "") -> list[
 
 
 def _build(parts: list[Part], options: Options, framework: str) -> RunConfig:
-    name = framework_name(framework) or detect(parts)
+    name = framework_name(framework) or detect(parts) or _detect_named(parts, options)
     if name in ADAPTERS:
         run: RunConfig = adapter_module(name).build(parts, options)
         return run
     from .adapters.recognised import build
 
     return build(parts, options, name)
+
+
+def _detect_named(parts: list[Part], options: Options) -> str:
+    """The framework of the config file that a launch names by --config, when its program and words tell nothing."""
+    for part in parts:
+        named = part.last("--config")
+        if named is not None and isinstance(named.value, str) and options.load is not None:
+            return detect(options.load(named.value, part.path))
+    return ""
 
 
 def detect(parts: list[Part]) -> str:

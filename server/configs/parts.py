@@ -131,7 +131,7 @@ def _looks_like_program(words: list[Word], index: int) -> bool:
 
 
 # Programs whose key=value words go through OmegaConf.from_cli instead of Hydra
-_OMEGACONF_PROGRAMS = re.compile(r"verl\.trainer\.main$|skyrl")
+_OMEGACONF_PROGRAMS = re.compile(r"verl\.trainer\.main$|skyrl(?!_train)")
 # Programs with argparse alone: a name=value word is a value of the flag before it (`--lora-modules name=path`)
 _FLAGS_ONLY = re.compile(r"vllm serve$|vllm\.entrypoints\.|sglang serve$|sglang(?:_router)?\.launch_")
 

@@ -70,6 +70,7 @@ class RunConfig:
     lints: list[Lint] = field(default_factory=list)
     assumptions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    without: set[str] = field(default_factory=set)  # packages that this run does not use, though others of its kind do
     line: int = 0  # where the launch starts in its script
     partial: str = ""  # why unset keys need not have their defaults (only a part was given, a modified framework ...)
     weight: int = 0  # number of explicit settings; the heaviest launch of a file is reported first

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grpo_guard.checks.engine import check_run
+from grpo_guard.configs.adapters import recognised
 from grpo_guard.configs.adapters.common import Options
 from grpo_guard.configs.parts import Part
 from grpo_guard.configs.values import Entry, Unresolved
@@ -24,9 +25,11 @@ PROGRAMS = {
     "sglang": ("shell", "sglang serve", "--"),
     "vllm_ascend": ("shell", "vllm serve", "--additional-config."),
     "mindie": ("json", "", ""),
+    "nemo_rl": ("shell", "examples/run_grpo.py", ""),
+    "skyrl": ("shell", "skyrl.train.entrypoints.main_base", ""),
+    "areal": ("yaml", "", ""),
 }
 POSITIONAL = {"vllm": {"model"}, "sglang": {"model_path"}}  # a word behind a switch is the model
-NOT_CLAIMING = ("vllm", "sglang", "vllm_ascend", "mindie")  # told by the programs and keys of `recognised`
 VALUES = st.one_of(
     st.none(),
     st.booleans(),
@@ -43,7 +46,10 @@ VALUES = st.one_of(
 
 def keys_of(framework: str) -> list[str]:
     data = adapter(framework)
-    groups = [data.get(name, {}) for name in ("fields", "derived_from", "hosted", "sampling")]
+    groups = [
+        data.get(name, {})
+        for name in ("fields", "derived_from", "hosted", "sampling", "dtensor", "megatron", "vllm", "sglang")
+    ]
     values = [keys for group in groups for keys in group.values()]
     names = {key for keys in values for key in ([keys] if isinstance(keys, str) else keys)}
     names |= set(data.get("readings", {})) | set(data.get("shared", {})) | set(data.get("shared", {}).values())
@@ -62,8 +68,7 @@ def test_no_value_breaks_an_adapter(framework: str, data: Any) -> None:
         program = data.draw(st.sampled_from([program, "train.py"]))
     entries = [Entry(dashes + key, value, "run.sh", number) for number, (key, value) in enumerate(chosen.items(), 1)]
     part = Part(format, "run.sh", program=program, entries=entries, data=chosen if format == "json" else None)
-    if framework not in NOT_CLAIMING:
-        module.claims(part)
+    getattr(module, "claims", recognised.claims)(part)
     run = module.build([part], Options())
     table = module.batch(run)
     assert all(isinstance(value, int) for name, value in table.items() if name != "formula")

@@ -1,0 +1,5 @@
+# grpo-guard-test: --version nemo-rl=0.7.0
+uv run examples/run_grpo.py \
+  cluster.gpus_per_node=8 \
+  policy.dtensor_cfg.lora_cfg.enabled=true \
+  policy.dtensor_cfg._v2=false

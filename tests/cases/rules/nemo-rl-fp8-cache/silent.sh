@@ -1,0 +1,8 @@
+# grpo-guard-test: --version nemo-rl=0.7.0
+uv run examples/run_grpo.py \
+  cluster.gpus_per_node=8 \
+  policy.megatron_cfg.enabled=true \
+  policy.dtensor_cfg.enabled=false \
+  policy.generation.vllm_cfg.kv_cache_dtype=fp8 \
+  policy.generation.vllm_cfg.precision=fp8 \
+  loss_fn.use_importance_sampling_correction=true

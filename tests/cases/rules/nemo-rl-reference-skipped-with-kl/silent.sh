@@ -1,0 +1,5 @@
+# grpo-guard-test: --version nemo-rl=0.7.0
+uv run examples/run_grpo.py \
+  cluster.gpus_per_node=8 \
+  ++grpo.skip_reference_policy_logprobs_calculation=true \
+  loss_fn.reference_policy_kl_penalty=0

@@ -1,0 +1,6 @@
+# grpo-guard-test: --version nemo-rl=0.7.0
+uv run examples/run_grpo.py \
+  cluster.gpus_per_node=8 \
+  loss_fn.use_importance_sampling_correction=true \
+  loss_fn.truncated_importance_sampling_type=tis \
+  loss_fn.truncated_importance_sampling_ratio=2

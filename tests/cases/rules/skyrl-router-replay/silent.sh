@@ -1,0 +1,9 @@
+# grpo-guard-test: --version skyrl=0.3.0
+uv run --isolated -m skyrl.train.entrypoints.main_base \
+  trainer.policy.model.path=Qwen/Qwen2.5-1.5B-Instruct \
+  trainer.placement.policy_num_gpus_per_node=8 \
+  generator.inference_engine.num_engines=8 \
+  trainer.strategy=megatron \
+  trainer.policy.megatron_config.moe_enable_routing_replay=true \
+  generator.inference_engine.enable_return_routed_experts=true \
+  generator.inference_engine.distributed_executor_backend=mp
