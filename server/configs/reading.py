@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..limits import MAX_LAUNCHES
-from .parts import Part, parts_of_command
+from .parts import Part, part_of_words, parts_of_command
 from .values import Document, InputError, Lint, Script, Word
 
 TEXT_NAME = "<text>"  # stands for the file name of pasted text
@@ -217,7 +217,7 @@ def _attach(script: Script, reading: Reading, name: str) -> None:
     if reading.launches:
         first = reading.launches[0][-1]
     else:
-        first = Part("shell", name)
+        first = part_of_words("shell", name, [word for words in script.flags.values() for word in words])
         first.env = script.env
         first.notes.append(f"{name}: no launch of a trainer was found in this script")
         reading.documents.append(first)
@@ -239,8 +239,6 @@ def _limits(script: Script) -> dict[str, Word]:
 def _arguments(text: str, name: str) -> Reading:
     """Bare overrides or flags, one or more a line, without the command that takes them."""
     import shlex
-
-    from .parts import part_of_words
 
     words: list[Word] = []
     lints: list[Lint] = []
