@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .history import Snapshot
-from .source import Field, called, class_fields, classes, constants, text, tree, type_name, value
+from .source import Field, called, class_fields, classes, constants, text, tree, value
 
 PACKAGE = "megatron-core"
 REPOSITORY = "https://github.com/NVIDIA/Megatron-LM"

@@ -1,4 +1,4 @@
-"""Megatron-LM: `pretrain_*.py` and `train_rl.py` with their flags, and the `MODEL_ARGS:` YAML of its functional tests."""
+"""Megatron-LM: the flags of `pretrain_*.py` and `train_rl.py`, and the `MODEL_ARGS:` YAML of its functional tests."""
 
 from __future__ import annotations
 

@@ -109,6 +109,8 @@ def _is_slip(name: str, table: KeyTable) -> bool:
     from rapidfuzz.distance import DamerauLevenshtein
 
     best = next(iter(table.explain_unknown(name).did_you_mean), "")
+    if name.rstrip("0123456789") == best:
+        return False  # a second one of its kind, of the program's own
     same_letters = best.replace("-", "") == name.replace("_", "").replace("-", "")
     return bool(best) and (same_letters or (len(name) >= 10 and DamerauLevenshtein.distance(name, best) == 1))
 
@@ -188,18 +190,24 @@ def derive_training(run: RunConfig) -> None:
 def _derive_precision(run: RunConfig) -> None:
     bf16, fp16 = run.value("bf16"), run.value("fp16")
     if bf16 is True or fp16 is True:
-        run.derive("model_dtype", "bfloat16" if bf16 else "float16", "the precision flag", run.key_of("bf16" if bf16 else "fp16"))  # fmt: skip
+        name, wide = ("bf16", "bfloat16") if bf16 else ("fp16", "float16")
+        run.derive("model_dtype", wide, "the precision flag", run.key_of(name))
     elif bf16 is False and fp16 is False:
         run.derive("model_dtype", "float32", "neither --bf16 nor --fp16", run.key_of("bf16"))
+    _derive_accumulation(run, bf16, fp16)
+    router = run.settings.get("gating_dtype")
+    if router is not None and router.known:
+        router.value = {"fp32": "float32", "fp64": "float64"}.get(str(router.value), router.value)
+
+
+def _derive_accumulation(run: RunConfig, bf16: Any, fp16: Any) -> None:
     if bf16 is True:
         narrow = run.value("bf16_grad_reduce") is True or run.value("main_grads_dtype", "fp32") == "bf16"
         note = "bf16 gradients are accumulated and reduced in fp32 unless told otherwise"
         run.derive("grad_accum_dtype", "bfloat16" if narrow else "float32", note, run.key_of("bf16_grad_reduce"))
     elif fp16 is True and isinstance(wide := run.value("fp32_grad_accumulation"), bool):
-        run.derive("grad_accum_dtype", "float32" if wide else "float16", "the flag", run.key_of("fp32_grad_accumulation"))  # fmt: skip
-    router = run.settings.get("gating_dtype")
-    if router is not None and router.known:
-        router.value = {"fp32": "float32", "fp64": "float64"}.get(str(router.value), router.value)
+        key = run.key_of("fp32_grad_accumulation")
+        run.derive("grad_accum_dtype", "float32" if wide else "float16", "the flag", key)
 
 
 def _derive_optimizer(run: RunConfig) -> None:

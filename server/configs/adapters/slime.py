@@ -5,6 +5,7 @@ slime parses with `ignore_unknown_args`, so a misspelt flag does nothing and say
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ...store.index import adapter as adapter_data
@@ -27,15 +28,13 @@ from .megatron_common import (
 )
 from .native import judge_choices, judge_names
 
-_OWN_PACKAGE = "slime"
-
 
 def build(parts: list[Part], options: Options) -> RunConfig:
     """One run from its launch command."""
     run = start_run("slime", parts, options)
     programs = [part for part in parts if part.program not in LAUNCHERS]
-    data, stated = adapter_data("slime"), options.versions.get(_OWN_PACKAGE)
-    table = _table(data, stated, options.versions.get("megatron-core"))
+    data, stated = adapter_data("slime"), options.versions.get("slime")
+    table = _table(run, data, options)
     names = FlagNames(table, "slime")
     run.notes += [table.note] if table.note else []
     given = given_flags(programs, names, run)
@@ -69,12 +68,16 @@ def batch(run: RunConfig) -> dict[str, Any]:
     return {**table, "formula": {name: text for name, text in formula.items() if name in table}} if table else {}
 
 
-def _table(data: dict[str, Any], stated: str | None, megatron: str | None) -> KeyTable:
-    """slime's options over those of the Megatron that the release builds."""
+def _table(run: RunConfig, data: dict[str, Any], options: Options) -> KeyTable:
+    """slime's options over those of the Megatron that the release builds, whose version is noted when none is given."""
+    stated, megatron = options.versions.get("slime"), options.versions.get("megatron-core")
     own = key_data("slime")
     version = own.versions[own.nearest(stated)[0]]
-    pinned = max((name for name in data["megatron"] if parse(name) <= parse(version)), key=parse)
-    below = load("megatron", ["arguments"], megatron or data["megatron"][pinned])
+    pinned = data["megatron"][max((name for name in data["megatron"] if parse(name) <= parse(version)), key=parse)]
+    if stated is not None and megatron is None and "build" in pinned:
+        run.versions["megatron-core"] = pinned["build"]
+        run.notes.append(f"slime {version} builds megatron-core {pinned['build']} (docker/Dockerfile); it is assumed")
+    below = load("megatron", ["arguments"], megatron or pinned["flags"])
     return load("slime", ["arguments", "patched"], stated, below)
 
 
@@ -119,6 +122,12 @@ def _derive(run: RunConfig, data: dict[str, Any], given: Given) -> None:
     _derive_algorithm(run, data)
     _derive_offload(run)
     derive_training(run)
+    if (
+        "use_gdn" in run.settings
+        and isinstance(name := run.value("model"), str)
+        and re.search(data["gdn_models"], name)
+    ):
+        run.derive("use_gdn", True, f"from the model name {name!r}", run.key_of("model"))
     if "num-experts" not in given:
         run.settings.pop("is_moe", None)  # the model's arguments may stand in a file that was not found
         run.settings.pop("n_experts", None)
@@ -128,6 +137,8 @@ def _derive(run: RunConfig, data: dict[str, Any], given: Given) -> None:
 
 
 def _derive_algorithm(run: RunConfig, data: dict[str, Any]) -> None:
+    if run.value("loss_type") == "sft_loss":
+        run.settings.pop("adv_estimator", None)  # nothing is sampled
     estimator, key = run.settings.get("adv_estimator"), run.key_of("adv_estimator")
     if estimator is not None and isinstance(estimator.value, str):
         run.derive("use_critic", estimator.value == "ppo", f"estimator {estimator.value}", key)
