@@ -16,6 +16,7 @@ from .common import Options, apply_options, product, start_run, whole
 from .megatron_common import (
     LAUNCHERS,
     FlagNames,
+    derive_accumulation,
     derive_parallelism,
     derive_training,
     fill_flags,
@@ -28,6 +29,7 @@ from .megatron_common import (
 from .native import judge_choices, judge_names
 
 _PROGRAM = re.compile(r"(pretrain_\w+|train_rl)\.py$")
+_NO_TRAINING = re.compile(r"inference|generat|server|convert|eval|export|quantiz|prune|prepare|preprocess|extract|mmlu")
 # What `--use-checkpoint-args` takes from the checkpoint instead (load_args_from_checkpoint)
 _FROM_CHECKPOINT = (
     "n_layers", "n_heads", "seq_length", "max_position_embeddings", "n_experts", "moe_top_k", "mtp_layers",
@@ -44,8 +46,11 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     stated = options.versions.get("megatron-core")
     table, complete = _table(program, stated)
     names = FlagNames(table, "Megatron-LM")
-    run.notes += [table.note] if table.note else []
     given = given_flags(programs, names, run)
+    if (reason := _trains_nothing(programs)) and not program:
+        run.notes.append(f"{reason}: Megatron's checks of training are not made")
+        return run
+    run.notes += [table.note] if table.note else []
     _say_partial(run, programs)
     fill_flags(run, adapter_data("megatron")["fields"], given, names, "Megatron-LM")
     judge_names(run, given if complete else likely_slips(given, table), names, stated, stops=True)
@@ -93,6 +98,17 @@ def _table(program: str, stated: str | None) -> tuple[KeyTable, bool]:
     return load("megatron", ["arguments"], stated, below), program in extras
 
 
+def _trains_nothing(programs: list[Part]) -> str:
+    """The program, or the YAML's mode, that is about something else than training; "" when none is."""
+    for part in programs:
+        name = part.program.rsplit("/", 1)[-1]
+        if _NO_TRAINING.search(name):
+            return name
+        if isinstance(part.data, dict) and part.data.get("MODE") == "inference":
+            return "MODE: inference"
+    return ""
+
+
 def _say_partial(run: RunConfig, programs: list[Part]) -> None:
     whole_run = any(part.program or "MODEL_ARGS" in (part.data or ()) for part in programs)
     if not whole_run:
@@ -121,3 +137,4 @@ def _derive_batch(run: RunConfig) -> None:
     if samples is not None and samples.value is None:
         total = product(run.value("micro_batch_per_gpu"), run.value("data_parallel_size"))
         run.derive("train_batch_samples", total, "unset: micro-batch x data-parallel size", samples.key)
+    derive_accumulation(run)

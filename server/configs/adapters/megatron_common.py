@@ -262,6 +262,13 @@ def open_fields(run: RunConfig, fields: Sequence[str], reason: str) -> None:
             run.settings[name] = replace(setting, value=Unresolved("", (reason,)))
 
 
+def derive_accumulation(run: RunConfig) -> None:
+    """Micro-batches of one rank per optimizer step, where they are of a fixed size."""
+    if run.value("use_dynamic_bsz") is not True:
+        steps, formula = micro_steps(run, whole(run.value("train_batch_samples")))
+        run.derive("gradient_accumulation", steps, formula, run.key_of("train_batch_samples"))
+
+
 def micro_steps(run: RunConfig, samples: int | None) -> tuple[int | None, str]:
     """Micro-batches of one rank in one optimizer step, with the formula."""
     micro, data_parallel = whole(run.value("micro_batch_per_gpu")), whole(run.value("data_parallel_size"))

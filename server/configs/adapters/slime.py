@@ -20,6 +20,7 @@ from .megatron_common import (
     LAUNCHERS,
     FlagNames,
     Given,
+    derive_accumulation,
     derive_parallelism,
     derive_training,
     fill_flags,
@@ -187,6 +188,7 @@ def _derive_sizes(run: RunConfig) -> None:
         elif run.value("steps_per_rollout", Unresolved) is None:
             total = product(run.value("micro_batch_per_gpu"), run.value("data_parallel_size"))
             run.derive("train_batch_samples", total, "unset: micro-batch x data-parallel size", step.key)
+    derive_accumulation(run)
     tensor = whole(run.value("rollout_gpus_per_engine"))
     stages = whole(run.value("rollout_pipeline_parallel")) or 1
     if tensor and tensor % stages == 0:
