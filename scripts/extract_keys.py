@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 
 from extract import history
-from extract.releases import releases, revision, sources
+from extract.releases import releases, revision, sources, submodule
 
 from grpo_guard.store.versions import parse
 
@@ -43,6 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--latest-only", action="store_true", help="read only releases that are not stored yet")
     parser.add_argument("--stored", action="store_true", help="read no release, only the curated YAML files (offline)")
     parser.add_argument("--git", type=Path, help="clone to read one of the others from (bare or not)")
+    parser.add_argument("--beside", type=Path, help="megatron-bridge: a clone of Megatron-LM, whose classes it extends")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "grpo-guard-keys", help="unpacked files")
     parser.add_argument("--checked", default=datetime.date.today().isoformat(), help="date to record (default: today)")
     arguments = parser.parse_args(argv)
@@ -55,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
         elif name in FROM_GIT:
             if arguments.git is None:
                 parser.error(f"{name} needs --git CLONE")
-            extract_revisions(name, arguments.git, arguments.cache, arguments.checked)
+            extract_revisions(name, arguments.git, arguments.beside, arguments.cache, arguments.checked)
         else:
             extract(name, arguments.cache, arguments.checked, arguments.latest_only)
     return 0
@@ -100,12 +101,16 @@ def extract(name: str, cache: Path, checked: str, latest_only: bool) -> None:
     write(name, reader, snapshots, checked)
 
 
-def extract_revisions(name: str, clone: Path, cache: Path, checked: str) -> None:
+def extract_revisions(name: str, clone: Path, beside: Path | None, cache: Path, checked: str) -> None:
     reader = _reader(name)
-    snapshots = [
-        reader.read(version, revision(clone, commit, reader.WANTED, cache))
-        for version, commit in reader.REVISIONS.items()
-    ]
+    snapshots = []
+    for version, commit in reader.REVISIONS.items():
+        folders = [revision(clone, commit, reader.WANTED, cache)]
+        if hasattr(reader, "SUBMODULE"):
+            if beside is None:
+                raise SystemExit(f"{name} needs --beside CLONE of its submodule {reader.SUBMODULE}")
+            folders.append(revision(beside, submodule(clone, commit, reader.SUBMODULE), reader.BESIDE, cache))
+        snapshots.append(reader.read(version, *folders))
     write(name, reader, snapshots, checked)
 
 

@@ -129,6 +129,8 @@ def read_text_as(text: str, name: str, kind: str, root: Path | None) -> Reading:
         reading = _shell(text, name, root)
     elif kind == "arguments":
         reading = _arguments(text, name)
+    elif kind == "python" and (recipes := _recipes(text, name)):
+        reading = Reading(launches=[[part_of_document(document)] for document in recipes])
     else:
         reading = Reading(documents=[part_of_document(document) for document in _documents(text, name, kind)])
     reading.texts[name] = text
@@ -197,6 +199,15 @@ def _documents(text: str, name: str, kind: str) -> Iterable[Document]:
     from .yaml_text import read_yaml
 
     return [read_yaml(text, name)]
+
+
+def _recipes(text: str, name: str) -> list[Document]:
+    """Recipes of Megatron-Bridge in a Python file: each is a run of its own."""
+    if "megatron.bridge" not in text:
+        return []
+    from .python_recipes import read_recipes
+
+    return read_recipes(text, name)
 
 
 def _shell(text: str, name: str, root: Path | None) -> Reading:
