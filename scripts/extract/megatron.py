@@ -2,8 +2,7 @@
 
 Table `arguments`: what `megatron/training/arguments.py` gives to argparse, by the flag as it is written, without its
 leading dashes. From 0.16 on part of the flags is made from dataclasses (`ArgumentGroupFactory`), which is repeated here
-on the syntax tree. The tables `TransformerConfig`, `OptimizerConfig` and `DistributedDataParallelConfig` hold the
-fields of the library's dataclasses, which Megatron-Bridge and others set directly.
+on the syntax tree.
 
 A switch has the type "switch" (takes no value, false until it is written, also where it switches something off) or
 "toggle" (the same, and `--no-NAME` besides).
@@ -49,7 +48,6 @@ EXTRAS = (
     ("modelopt", "megatron/post_training/arguments.py", "add_modelopt_args"),
     ("inference", "megatron/inference/utils.py", "add_inference_args"),
 )
-DATACLASSES = ("TransformerConfig", "OptimizerConfig", "DistributedDataParallelConfig")
 
 
 @dataclass(frozen=True)
@@ -69,9 +67,6 @@ def read(version: str, folder: Path) -> Snapshot:
     for table, file, function in EXTRAS:
         if (folder / file).is_file():
             _add(snapshot, table, _flags_of_function(_function(tree(folder / file), function), known, names))
-    for name in DATACLASSES:
-        if name in known:
-            snapshot.add(name, class_fields(name, known, names))
     return snapshot
 
 

@@ -28,7 +28,8 @@ def global_batch_divides(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE
     ranks = number(run, "data_parallel_size")
     if samples % micro == 0 and not ranks:
-        return Unknown(frozenset(["world_size"]))
+        sizes = ("tensor_parallel", "pipeline_parallel", "context_parallel")
+        return open_question(run, "world_size", *sizes) or NotApplicable("the parallel sizes do not fit the GPUs")
     step = micro * (ranks or 1)
     if samples % step == 0:
         return PASS

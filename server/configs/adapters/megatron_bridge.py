@@ -61,7 +61,7 @@ def _entries(part: Part, flags: dict[str, str]) -> list[Entry]:
         for entry in part.entries
         if entry.key.startswith("-") and (name := entry.key.lstrip("-").replace("-", "_")) in flags
     ]
-    return [*short, *(entry for entry in part.entries if "." in entry.key and not entry.key.startswith("-"))]
+    return [*short, *(entry for entry in part.entries if not entry.key.startswith("-"))]
 
 
 def _judge(run: RunConfig, programs: list[Part], table: KeyTable, stated: str | None) -> None:
