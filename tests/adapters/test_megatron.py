@@ -104,7 +104,12 @@ def test_both_spellings_of_a_dataclass_switch_are_known(run_of: RunOf) -> None:
     ("flag", "version", "meant", "note"),
     [
         ("--clip_grad 0.5", "0.19.0", ["--clip-grad"], "unknown to every megatron-core release"),
-        ("--use-custom-fsdp", "0.14.0", ["--use-megatron-fsdp"], "renamed to use-megatron-fsdp in megatron-core 0.14.0"),
+        (
+            "--use-custom-fsdp",
+            "0.14.0",
+            ["--use-megatron-fsdp"],
+            "renamed to use-megatron-fsdp in megatron-core 0.14.0",
+        ),
         ("--muon-momentum 0.95", "0.15.0", [], "added in megatron-core 0.16.0"),
         ("--moe-router-dtyp fp32", "0.19.0", ["--moe-router-dtype"], "unknown to every megatron-core release"),
     ],
