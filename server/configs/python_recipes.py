@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from .python_calls import parsed
@@ -15,6 +16,7 @@ from .values import Document, Entry, Unresolved
 
 _LEAST = 3  # assignments that make a function a recipe
 _MAX_RECIPES = 20
+_BRANCH = "a branch of the recipe"
 _SECTIONS = (
     "train", "validation", "model", "optimizer", "ddp", "scheduler", "dataset", "logger", "tokenizer", "checkpoint",
     "dist", "rng", "ft", "straggler", "profiling", "peft", "comm_overlap", "mixed_precision", "rerun_state_machine",
@@ -31,31 +33,38 @@ def read_recipes(text: str, path: str) -> list[Document]:
     bodies = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     found: list[Document] = []
     for body in [*bodies, tree]:
-        entries = sorted(_entries(body, path), key=lambda entry: entry.line)
+        last = {entry.key: entry for entry in sorted(_entries(body, path), key=lambda entry: entry.line)}
+        entries = sorted(last.values(), key=lambda entry: entry.line)  # what is assigned again counts once
         if len(entries) >= _LEAST and len(found) < _MAX_RECIPES:
             found.append(Document(path, "python", entries, name="ConfigContainer"))
     return found
 
 
 def _entries(body: ast.AST, path: str) -> Iterator[Entry]:
-    for node in _own_statements(body):
+    for node, sure in _own_nodes(body):
         match node:
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 name = _dotted(target)
-                if name.split(".", 1)[0] in _SECTIONS:
-                    yield from _assigned(name, value, path, node.lineno)
+                found = _assigned(name, value, path, node.lineno) if name.split(".", 1)[0] in _SECTIONS else iter(())
             case ast.Call(func=ast.Name(id="ConfigContainer"), keywords=keywords):
-                for keyword in keywords:
-                    if keyword.arg in _SECTIONS:
-                        yield from _assigned(str(keyword.arg), keyword.value, path, keyword.value.lineno)
+                found = (
+                    entry
+                    for keyword in keywords
+                    if keyword.arg in _SECTIONS
+                    for entry in _assigned(str(keyword.arg), keyword.value, path, keyword.value.lineno)
+                )
+            case _:
+                continue
+        yield from found if sure else (replace(entry, value=Unresolved(entry.text, (_BRANCH,))) for entry in found)
 
 
-def _own_statements(body: ast.AST) -> Iterator[ast.AST]:
-    """What a function does itself, without functions inside it; branches count, since either may run."""
+def _own_nodes(body: ast.AST, sure: bool = True) -> Iterator[tuple[ast.AST, bool]]:
+    """What a function does itself, without functions inside it, and whether it does so in any case."""
     for child in ast.iter_child_nodes(body):
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield child
-            yield from _own_statements(child)
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        yield child, sure
+        yield from _own_nodes(child, sure and not isinstance(child, ast.If | ast.For | ast.While | ast.Try | ast.Match))
 
 
 def _dotted(node: ast.Attribute) -> str:
