@@ -213,3 +213,29 @@ def test_muon_by_release(run_of: RunOf, version: str, optimizer: str, flags: str
     muon = {verdict.rule["id"] for verdict in check_run(run, focus="muon") if verdict.finding}
     assert muon - {"muon-norm-clip-floor"} == rules
     assert ("muon-norm-clip-floor" in muon) is ("gated_delta_net" not in flags)
+
+
+def test_attribute_names_in_a_data_file(run_of: RunOf) -> None:
+    """`--yaml-cfg` and pasted settings name the attributes of the parsed arguments."""
+    text = """language_model:
+  num_layers: 30
+  masked_softmax_fusion: false
+model_parallel:
+  tensor_model_parallel_size: 1
+  pipeline_model_parallel_size: 4
+  gradient_accumulation_fusion: false
+  bf16: true
+micro_batch_size: 2
+global_batch_size: 128
+clip_grad: 0.5
+"""
+    run = run_of({"gpt_config.yaml": text}, world_size=8, **{CORE: "0.19.0"})
+    assert run.framework == "megatron"
+    assert (run.value("grad_clip"), run.settings["grad_clip"].key, run.settings["grad_clip"].line) == (
+        0.5,
+        "clip_grad",
+        11,
+    )
+    assert (run.value("bf16"), run.value("gradient_accumulation_fusion")) == (True, False)
+    assert batch(run)["micro_steps"] == 32
+    assert found(run) == {"layers-not-divisible-by-pipeline-stages"}

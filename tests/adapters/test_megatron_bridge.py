@@ -106,8 +106,9 @@ def test_each_recipe_of_a_python_file_is_a_run(tmp_path: Path) -> None:
 
 
 def test_what_a_branch_assigns_is_not_decided_and_a_second_value_wins(tmp_path: Path) -> None:
-    branch = "    if long:\n        cfg.train.micro_batch_size = 1\n    cfg.model.tensor_model_parallel_size = 4\n    return cfg\n"
-    (tmp_path / "recipes.py").write_text(RECIPE.replace("    return cfg\n", branch, 1))
+    branch = "    if long:\n        cfg.train.micro_batch_size = 1\n"
+    again = "    cfg.model.tensor_model_parallel_size = 4\n    return cfg\n"
+    (tmp_path / "recipes.py").write_text(RECIPE.replace("    return cfg\n", branch + again, 1))
     run = build_runs(read_path(tmp_path / "recipes.py"), Options(versions={BRIDGE: "0.4.2"}))[0]
     assert run.value("tensor_parallel") == 4
     assert run.settings["micro_batch_per_gpu"].value == Unresolved("1", ("a branch of the recipe",))

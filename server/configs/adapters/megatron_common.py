@@ -40,6 +40,15 @@ class FlagNames(Names):
     def written(self, name: str) -> str:
         return f"--{name}"
 
+    def of_destination(self, key: str) -> tuple[str, bool]:
+        """The flag behind an attribute of the parsed arguments (`model_parallel.bf16`), and whether it switches the
+        attribute off; ("", False) when there is none."""
+        name = key.rpartition(".")[2].replace("_", "-")
+        if self.table.canonical(name) is not None:
+            return name, False
+        found = next((flag for flag in (f"no-{name}", f"disable-{name}") if self.table.type(flag) == "switch"), "")
+        return found, bool(found)
+
 
 def bare(key: str) -> str:
     """The flag in a native key, without dashes: "--lr" and "MODEL_ARGS.--lr" give "lr"."""
@@ -50,12 +59,13 @@ def is_flag(entry: Entry) -> bool:
     return entry.key.startswith("--") or (".--" in entry.key and entry.key.startswith("MODEL_ARGS."))
 
 
-def given_flags(parts: Iterable[Part], names: Names, run: RunConfig) -> Given:
+def given_flags(parts: Iterable[Part], names: FlagNames, run: RunConfig) -> Given:
     """What the user wrote, by flag, with the types that argparse gives; faults of a value go to the run's lints."""
+    parts = list(parts)
     entries = [entry for part in parts for entry in part.entries if is_flag(entry)]
     texts = {entry.key: entry.text for entry in entries}
     run.native = explicit_settings(entries, run.lints)
-    found: Given = {}
+    found: Given = _given_destinations(parts, names, run)
     for key, setting in run.native.items():
         name, off = names.name_of(key)
         kind = names.table.type(name)
@@ -68,6 +78,22 @@ def given_flags(parts: Iterable[Part], names: Names, run: RunConfig) -> Given:
             value = [value]
         else:
             value = typed(value, texts[key] if key.startswith("-") else _yaml_text(value), kind)
+        found[name] = replace(setting, value=value)
+    return found
+
+
+def _given_destinations(parts: Iterable[Part], names: FlagNames, run: RunConfig) -> Given:
+    """Arguments of data files by their attribute names, as in `--yaml-cfg`: `clip_grad`, `model_parallel.bf16`."""
+    files = [part for part in parts if part.format != "shell" and not any(is_flag(entry) for entry in part.entries)]
+    written = explicit_settings([entry for part in files for entry in part.entries], run.lints)
+    found: Given = {}
+    for key, setting in written.items():
+        name, off = names.of_destination(key)
+        if not name:
+            continue
+        value = setting.value
+        kind = names.table.type(name)
+        value = not value if off and isinstance(value, bool) else typed(value, _yaml_text(value), kind)
         found[name] = replace(setting, value=value)
     return found
 
