@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..limits import MAX_LAUNCHES
 from .parts import Part, part_of_words, parts_of_command
-from .values import Document, InputError, Lint, Script, Word
+from .values import Document, Entry, InputError, Lint, Script, Unresolved, Word
 
 TEXT_NAME = "<text>"  # stands for the file name of pasted text
 
@@ -77,8 +77,6 @@ def _composed(part: Part, path: Path, root: Path) -> Part:
     """A YAML with a `defaults:` list together with the parents that lie in the project folder."""
     if part.format != "yaml" or not isinstance(part.data, dict) or "defaults" not in part.data:
         return part
-    from dataclasses import replace
-
     from .compose import ProjectLoader, compose
 
     real = str(path.resolve())
@@ -228,13 +226,26 @@ def _attach(script: Script, reading: Reading, name: str) -> None:
     if reading.launches:
         first = reading.launches[0][-1]
     else:
-        first = part_of_words("shell", name, [word for words in script.flags.values() for word in words])
+        first = _flags_of(script, name)
         first.env = script.env
         first.notes.append(f"{name}: no launch of a trainer was found in this script")
         reading.documents.append(first)
     first.limits |= _limits(script)
     first.lints += script.lints
     first.assumptions += script.assumptions
+
+
+def _flags_of(script: Script, name: str) -> Part:
+    """The variables that hold flags as one part. Which of them a launch takes is not known: a flag with two values is
+    open."""
+    parts = [part_of_words("shell", name, words) for words in script.flags.values()]
+    merged: dict[str, Entry] = {}
+    for entry in (entry for part in parts for entry in {entry.key: entry for entry in part.entries}.values()):
+        earlier = merged.get(entry.key)
+        if earlier is not None and earlier.text != entry.text:
+            entry = replace(entry, value=Unresolved(entry.text, ("the variable that the launch takes",)))
+        merged[entry.key] = entry
+    return Part("shell", name, entries=list(merged.values()))
 
 
 def _limits(script: Script) -> dict[str, Word]:

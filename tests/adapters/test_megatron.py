@@ -239,3 +239,14 @@ clip_grad: 0.5
     assert (run.value("bf16"), run.value("gradient_accumulation_fusion")) == (True, False)
     assert batch(run)["micro_steps"] == 32
     assert found(run) == {"layers-not-divisible-by-pipeline-stages"}
+
+
+def test_variables_that_differ_are_alternatives(run_of: RunOf) -> None:
+    text = (
+        'SMALL="--num-layers 24 --micro-batch-size 4 --seq-length 2048 --bf16"\n'
+        'LARGE="--num-layers 48 --micro-batch-size 1 --seq-length 2048 --bf16"\n'
+    )
+    run = run_of({"model.sh": text}, **{CORE: "0.19.0"})
+    assert isinstance(run.settings["n_layers"].value, Unresolved)
+    assert run.value("seq_length") == 2048
+    assert run.lints == []
