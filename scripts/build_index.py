@@ -42,7 +42,7 @@ def compile_bug(path: Path) -> dict[str, Any] | None:
     rule["bugs"] = [bug["id"]]
     rule["references"] = bug["references"]
     rule["last_verified"] = bug["last_verified"]
-    rule |= {"frameworks": bug["frameworks"]} if bug.get("frameworks") else {}
+    rule |= {name: bug[name] for name in ("frameworks", "focus") if bug.get(name)}
     return rule
 
 

@@ -43,7 +43,10 @@ LEVELS = ("error", "warning", "info")
 VERSIONS = {
     "verl-project/verl@v0.5.0": {"verl": "0.5.0"},
     "verl-project/verl@v0.3.0.post1": {"verl": "0.3.0.post1"},
+    "NVIDIA/Megatron-LM": {"megatron-core": "0.20.0.dev20260822"},
+    "NVIDIA-NeMo/Megatron-Bridge": {"megatron-bridge": "0.6.0"},
     "OpenRLHF/OpenRLHF": {"openrlhf": "0.11.0"},
+    "THUDM/slime": {"slime": "0.3.2.dev20260821"},
     "deepspeedai/DeepSpeed": {"deepspeed": "0.19.6"},
     "hiyouga/EasyR1": {"easyr1": "0.3.3.dev0"},
     "huggingface/accelerate": {"accelerate": "1.15.0.dev0"},
@@ -63,6 +66,9 @@ OFFICIAL = {
     "nemo-rl": ("NVIDIA-NeMo/",),
     "skyrl": ("NovaSky-AI/",),
     "areal": ("areal-project/",),
+    "megatron": ("NVIDIA/",),
+    "megatron-bridge": ("NVIDIA-NeMo/",),
+    "slime": ("THUDM/",),
 }
 OFTEN = 0.05  # a rule that fires on more of a framework's official examples is looked at
 # The settings a user asks about first, by the names they have in each framework
@@ -120,6 +126,11 @@ ASKED: dict[str, dict[str, tuple[str, ...]]] = {
         "model path": ("--hf-checkpoint",),
         "GPUs per node": ("--actor-num-gpus-per-node",),
         "nnodes": ("--actor-num-nodes",),
+    },
+    "megatron-shell": {
+        "GPUs per node": ("--nproc_per_node", "--nproc-per-node"),
+        "global batch": ("--global-batch-size",),
+        "layers": ("--num-layers",),
     },
     "swift-shell": {
         "adv_estimator": ("--rlhf_type",),

@@ -24,13 +24,15 @@ from pathlib import Path
 from types import ModuleType
 
 from extract import history
-from extract.releases import releases, revision, sources
+from extract.releases import releases, revision, sources, submodule
 
 from grpo_guard.store.versions import parse
 
 FRAMEWORKS = ("verl", "trl", "transformers", "deepspeed", "openrlhf", "accelerate", "vllm", "sglang", "vllm_ascend")
 # not, or not all, on the index
-FROM_GIT = ("easyr1", "rllm", "mindie", "nemo_rl", "skyrl", "skyrl_train", "areal")
+FROM_GIT = (
+    "easyr1", "rllm", "mindie", "nemo_rl", "skyrl", "skyrl_train", "areal", "megatron", "megatron-bridge", "slime",
+)  # fmt: skip
 KNOWLEDGE = Path(__file__).resolve().parent.parent / "knowledge" / "frameworks"
 SOURCE = "releases on the package index, unpacked and read as text (YAML, ast)"
 GIT_SOURCE = "tags and commits of the public repository, read as text (YAML, ast)"
@@ -43,7 +45,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="all frameworks on the index")
     parser.add_argument("--latest-only", action="store_true", help="read only releases that are not stored yet")
     parser.add_argument("--stored", action="store_true", help="read no release, only the curated YAML files (offline)")
-    parser.add_argument("--git", type=Path, help="clone to read a framework from (bare or not)")
+    parser.add_argument("--git", type=Path, help="clone to read one of the others from (bare or not)")
+    parser.add_argument("--beside", type=Path, help="megatron-bridge: a clone of Megatron-LM, whose classes it extends")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "grpo-guard-keys", help="unpacked files")
     parser.add_argument("--checked", default=datetime.date.today().isoformat(), help="date to record (default: today)")
     arguments = parser.parse_args(argv)
@@ -56,30 +59,42 @@ def main(argv: list[str] | None = None) -> int:
         elif name in FROM_GIT:
             if arguments.git is None:
                 parser.error(f"{name} needs --git CLONE")
-            extract_revisions(name, arguments.git, arguments.cache, arguments.checked)
+            extract_revisions(name, arguments.git, arguments.beside, arguments.cache, arguments.checked)
         else:
             extract(name, arguments.cache, arguments.checked, arguments.latest_only)
     return 0
 
 
+def _reader(name: str) -> ModuleType:
+    return importlib.import_module(f"extract.{_module(name)}")
+
+
+def _folder(name: str) -> Path:
+    return KNOWLEDGE / _module(name)
+
+
+def _module(name: str) -> str:
+    return name.replace("-", "_")
+
+
 def refresh(name: str) -> None:
     """Writes keys.json again from what it holds and the curated files beside it."""
-    path = KNOWLEDGE / name / "keys.json"
+    path = _folder(name) / "keys.json"
     path.write_text(rebuilt(name), encoding="utf-8")
     print(f"{name}: renames and derived defaults taken over")
 
 
 def rebuilt(name: str) -> str:
     """The text of keys.json made from its own content and the curated files; equal to the file when all is in step."""
-    path = KNOWLEDGE / name / "keys.json"
+    path = _folder(name) / "keys.json"
     stored = history.read(path)
-    reader = importlib.import_module(f"extract.{name}")
+    reader = _reader(name)
     return history.dump(describe(reader, history.decode(stored), stored["checked"], path.parent))
 
 
 def extract(name: str, cache: Path, checked: str, latest_only: bool) -> None:
-    reader = importlib.import_module(f"extract.{name}")
-    path = KNOWLEDGE / name / "keys.json"
+    reader = _reader(name)
+    path = _folder(name) / "keys.json"
     stored = history.decode(history.read(path)) if latest_only and path.is_file() else []
     since = stored[-1].version if stored else reader.SINCE
     snapshots = list(stored)
@@ -90,17 +105,21 @@ def extract(name: str, cache: Path, checked: str, latest_only: bool) -> None:
     write(name, reader, snapshots, checked)
 
 
-def extract_revisions(name: str, clone: Path, cache: Path, checked: str) -> None:
-    reader = importlib.import_module(f"extract.{name}")
-    snapshots = [
-        reader.read(version, revision(clone, commit, reader.WANTED, cache))
-        for version, commit in reader.REVISIONS.items()
-    ]
+def extract_revisions(name: str, clone: Path, beside: Path | None, cache: Path, checked: str) -> None:
+    reader = _reader(name)
+    snapshots = []
+    for version, commit in reader.REVISIONS.items():
+        folders = [revision(clone, commit, reader.WANTED, cache)]
+        if hasattr(reader, "SUBMODULE"):
+            if beside is None:
+                raise SystemExit(f"{name} needs --beside CLONE of its submodule {reader.SUBMODULE}")
+            folders.append(revision(beside, submodule(clone, commit, reader.SUBMODULE), reader.BESIDE, cache))
+        snapshots.append(reader.read(version, *folders))
     write(name, reader, snapshots, checked)
 
 
 def write(name: str, reader: ModuleType, snapshots: list[history.Snapshot], checked: str) -> None:
-    path = KNOWLEDGE / name / "keys.json"
+    path = _folder(name) / "keys.json"
     text = history.dump(describe(reader, snapshots, checked, path.parent))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

@@ -100,6 +100,11 @@ def revision(clone: Path, commit: str, wanted: re.Pattern[str], cache: Path) -> 
     return folder
 
 
+def submodule(clone: Path, commit: str, path: str) -> str:
+    """The commit that a submodule is pinned to."""
+    return _git(clone, "ls-tree", commit, path).decode().split()[2]
+
+
 def _git(clone: Path, *arguments: str) -> bytes:
     return subprocess.run(["git", "-C", str(clone), *arguments], capture_output=True, check=True).stdout
 

@@ -66,6 +66,16 @@ class RunScope:
         return setting is not None and setting.known
 
 
+class _WrittenScope(RunScope):
+    """The same run without defaults."""
+
+    def field_value(self, name: str) -> Any:
+        setting = self._run.settings.get(name)
+        if setting is not None and setting.origin == "default":
+            return Unknown(frozenset([name]))
+        return super().field_value(name)
+
+
 def check_run(run: RunConfig, focus: str = "all", own: Sequence[Rule] = ()) -> list[Verdict]:
     """Answer of every rule, of every bug whose trigger a config shows, and of every pair of releases that fails.
 
@@ -90,6 +100,8 @@ def check_rule(rule: Rule, run: RunConfig) -> Verdict:
     if isinstance(outcome, Hit) and run.partial:
         anchor = outcome.anchor or rule.get("anchor", "")
         outcome = Unknown(frozenset([anchor])) if _may_be_set_elsewhere(anchor, run) else outcome
+        if isinstance(outcome, Hit) and "condition" in rule:
+            outcome = _without_defaults(rule, run) or outcome
     finding = _finding(rule, run, outcome, certain) if isinstance(outcome, Hit) else None
     return Verdict(rule, outcome, finding)
 
@@ -112,6 +124,12 @@ def _may_be_set_elsewhere(anchor: str, run: RunConfig) -> bool:
     """Whether a finding rests on a key that the user did not write, in a run of which only a part is known."""
     setting = run.settings.get(anchor)
     return bool(anchor) and (setting is None or setting.origin == "default" or setting.value is None)
+
+
+def _without_defaults(rule: Rule, run: RunConfig) -> Unknown | None:
+    """What the condition is open to when settings that nobody wrote are not known, None when it holds all the same."""
+    value = evaluate(rule["condition"], _WrittenScope(run))
+    return value if isinstance(value, Unknown) else None
 
 
 def _decide(rule: Rule, run: RunConfig) -> tuple[Outcome, bool]:

@@ -16,11 +16,14 @@ from .values import InputError
 # In order of precedence where two claim equally: the trainer before the back end it uses
 _CLAIMING = ("verl", "rllm", "easyr1", "trl", "openrlhf", "accelerate", "deepspeed", "seed")
 # Told by the programs and keys of knowledge/frameworks/recognised, so that their modules are imported only when needed
-_RECOGNISED = ("areal", "mindie", "nemo-rl", "sglang", "skyrl", "vllm", "vllm-ascend")
+_RECOGNISED = (
+    "areal", "megatron", "megatron-bridge", "mindie", "nemo-rl", "sglang", "skyrl", "slime", "vllm", "vllm-ascend",
+)  # fmt: skip
 ADAPTERS = (*_CLAIMING, *_RECOGNISED)
 _ALIASES = {
     "megatron-lm": "megatron", "megatron-core": "megatron", "mcore": "megatron", "swift": "ms-swift", "nemo": "nemo-rl",
-    "llamafactory": "llama-factory", "skyrl-train": "skyrl", "ascend": "vllm-ascend", "mindie-llm": "mindie",
+    "bridge": "megatron-bridge", "mbridge": "megatron-bridge", "mindie-llm": "mindie",
+    "llamafactory": "llama-factory", "skyrl-train": "skyrl", "ascend": "vllm-ascend",
 }  # fmt: skip
 _PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 

@@ -64,6 +64,11 @@ def read_python(text: str, path: str, names: Collection[str] | None = None) -> l
     return _Calls(_parsed(text, path), text, path, names).read()
 
 
+def parsed(text: str, path: str) -> ast.Module:
+    """The syntax tree of a Python file. Raises InputError for a syntax error, with its line, and over the caps."""
+    return _parsed(_checked_size(checked(text, path), path), path)
+
+
 def _checked_size(text: str, path: str) -> str:
     if len(text) > _MAX_PYTHON_CHARS:
         cause = f"more than {_MAX_PYTHON_CHARS:,} characters of Python"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..limits import MAX_LAUNCHES
-from .parts import Part, parts_of_command
-from .values import Document, InputError, Lint, Script, Word
+from .parts import Part, part_of_words, parts_of_command
+from .values import Document, Entry, InputError, Lint, Script, Unresolved, Word
 
 TEXT_NAME = "<text>"  # stands for the file name of pasted text
 
@@ -79,8 +79,6 @@ def _composed(part: Part, path: Path, root: Path) -> Part:
     """A YAML with a `defaults:` list together with the parents that lie in the project folder."""
     if part.format != "yaml" or not isinstance(part.data, dict) or "defaults" not in part.data:
         return part
-    from dataclasses import replace
-
     from .compose import ProjectLoader, compose
 
     real = str(path.resolve())
@@ -131,6 +129,8 @@ def read_text_as(text: str, name: str, kind: str, root: Path | None) -> Reading:
         reading = _shell(text, name, root)
     elif kind == "arguments":
         reading = _arguments(text, name)
+    elif kind == "python" and (recipes := _recipes(text, name)):
+        reading = Reading(launches=[[part_of_document(document)] for document in recipes])
     else:
         reading = Reading(documents=[part_of_document(document) for document in _documents(text, name, kind)])
     reading.texts[name] = text
@@ -201,6 +201,15 @@ def _documents(text: str, name: str, kind: str) -> Iterable[Document]:
     return [read_yaml(text, name)]
 
 
+def _recipes(text: str, name: str) -> list[Document]:
+    """Recipes of Megatron-Bridge in a Python file: each is a run of its own."""
+    if "megatron.bridge" not in text:
+        return []
+    from .python_recipes import read_recipes
+
+    return read_recipes(text, name)
+
+
 def _shell(text: str, name: str, root: Path | None) -> Reading:
     from .shell import read_script
 
@@ -219,13 +228,26 @@ def _attach(script: Script, reading: Reading, name: str) -> None:
     if reading.launches:
         first = reading.launches[0][-1]
     else:
-        first = Part("shell", name)
+        first = _flags_of(script, name)
         first.env = script.env
         first.notes.append(f"{name}: no launch of a trainer was found in this script")
         reading.documents.append(first)
     first.limits |= _limits(script)
     first.lints += script.lints
     first.assumptions += script.assumptions
+
+
+def _flags_of(script: Script, name: str) -> Part:
+    """The variables that hold flags as one part. Which of them a launch takes is not known: a flag with two values is
+    open."""
+    parts = [part_of_words("shell", name, words) for words in script.flags.values()]
+    merged: dict[str, Entry] = {}
+    for entry in (entry for part in parts for entry in {entry.key: entry for entry in part.entries}.values()):
+        earlier = merged.get(entry.key)
+        if earlier is not None and earlier.text != entry.text:
+            entry = replace(entry, value=Unresolved(entry.text, ("the variable that the launch takes",)))
+        merged[entry.key] = entry
+    return Part("shell", name, entries=list(merged.values()))
 
 
 def _limits(script: Script) -> dict[str, Word]:
@@ -241,8 +263,6 @@ def _limits(script: Script) -> dict[str, Word]:
 def _arguments(text: str, name: str) -> Reading:
     """Bare overrides or flags, one or more a line, without the command that takes them."""
     import shlex
-
-    from .parts import part_of_words
 
     words: list[Word] = []
     lints: list[Lint] = []

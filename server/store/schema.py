@@ -161,6 +161,9 @@ class Bug(Entry):
     pattern: Slug | Annotated[str, Field(pattern=r"^[a-z_]+$")]
     confidence: Confidence
     severity: Severity
+    focus: list[
+        Literal["nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge"]
+    ] = []  # as a rule's; for a trigger
     frameworks: list[str] = []  # whose runs can meet it
     affected: list[Affected] = []
     fixed_in: dict[str, Version] = {}

@@ -28,6 +28,9 @@ PROGRAMS = {
     "nemo_rl": ("shell", "examples/run_grpo.py", ""),
     "skyrl": ("shell", "skyrl.train.entrypoints.main_base", ""),
     "areal": ("yaml", "", ""),
+    "megatron": ("shell", "train_rl.py", "--"),
+    "megatron-bridge": ("shell", "scripts/training/run_recipe.py", ""),
+    "slime": ("shell", "train.py", "--"),
 }
 POSITIONAL = {"vllm": {"model"}, "sglang": {"model_path"}}  # a word behind a switch is the model
 VALUES = st.one_of(
@@ -51,7 +54,7 @@ def keys_of(framework: str) -> list[str]:
         for name in ("fields", "derived_from", "hosted", "sampling", "dtensor", "megatron", "vllm", "sglang")
     ]
     values = [keys for group in groups for keys in group.values()]
-    names = {key for keys in values for key in ([keys] if isinstance(keys, str) else keys)}
+    names = {key.removeprefix("!") for keys in values for key in ([keys] if isinstance(keys, str) else keys)}
     names |= set(data.get("readings", {})) | set(data.get("shared", {})) | set(data.get("shared", {}).values())
     return sorted(names)
 
@@ -60,7 +63,7 @@ def keys_of(framework: str) -> list[str]:
 @settings(max_examples=120, deadline=None)
 @given(data=st.data())
 def test_no_value_breaks_an_adapter(framework: str, data: Any) -> None:
-    module = import_module(f"grpo_guard.configs.adapters.{framework}")
+    module = import_module(f"grpo_guard.configs.adapters.{framework.replace('-', '_')}")
     format, program, dashes = PROGRAMS[framework]
     chosen = data.draw(st.dictionaries(st.sampled_from(keys_of(framework)), VALUES, max_size=12))
     if framework == "rllm":
