@@ -28,7 +28,9 @@ from extract.releases import releases, revision, sources
 
 from grpo_guard.store.versions import parse
 
-FRAMEWORKS = ("verl", "trl", "transformers", "deepspeed", "openrlhf", "accelerate")
+FRAMEWORKS = (
+    "verl", "trl", "transformers", "deepspeed", "openrlhf", "accelerate", "ms-swift", "llama-factory", "axolotl",
+)  # fmt: skip
 FROM_GIT = ("easyr1", "rllm")  # no package on the index
 KNOWLEDGE = Path(__file__).resolve().parent.parent / "knowledge" / "frameworks"
 SOURCE = "releases on the package index, unpacked and read as text (YAML, ast)"
@@ -61,24 +63,29 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
+def module_name(framework: str) -> str:
+    """Framework names have dashes, modules and folders underscores."""
+    return framework.replace("-", "_")
+
+
 def refresh(name: str) -> None:
     """Writes keys.json again from what it holds and the curated files beside it."""
-    path = KNOWLEDGE / name / "keys.json"
+    path = KNOWLEDGE / module_name(name) / "keys.json"
     path.write_text(rebuilt(name), encoding="utf-8")
     print(f"{name}: renames and derived defaults taken over")
 
 
 def rebuilt(name: str) -> str:
     """The text of keys.json made from its own content and the curated files; equal to the file when all is in step."""
-    path = KNOWLEDGE / name / "keys.json"
+    path = KNOWLEDGE / module_name(name) / "keys.json"
     stored = history.read(path)
-    reader = importlib.import_module(f"extract.{name}")
+    reader = importlib.import_module(f"extract.{module_name(name)}")
     return history.dump(describe(reader, history.decode(stored), stored["checked"], path.parent))
 
 
 def extract(name: str, cache: Path, checked: str, latest_only: bool) -> None:
-    reader = importlib.import_module(f"extract.{name}")
-    path = KNOWLEDGE / name / "keys.json"
+    reader = importlib.import_module(f"extract.{module_name(name)}")
+    path = KNOWLEDGE / module_name(name) / "keys.json"
     stored = history.decode(history.read(path)) if latest_only and path.is_file() else []
     since = stored[-1].version if stored else reader.SINCE
     snapshots = list(stored)
@@ -89,7 +96,7 @@ def extract(name: str, cache: Path, checked: str, latest_only: bool) -> None:
 
 
 def extract_revisions(name: str, clone: Path, cache: Path, checked: str) -> None:
-    reader = importlib.import_module(f"extract.{name}")
+    reader = importlib.import_module(f"extract.{module_name(name)}")
     snapshots = [
         reader.read(version, revision(clone, commit, reader.WANTED, cache))
         for version, commit in reader.REVISIONS.items()
@@ -98,7 +105,7 @@ def extract_revisions(name: str, clone: Path, cache: Path, checked: str) -> None
 
 
 def write(name: str, reader: ModuleType, snapshots: list[history.Snapshot], checked: str) -> None:
-    path = KNOWLEDGE / name / "keys.json"
+    path = KNOWLEDGE / module_name(name) / "keys.json"
     text = history.dump(describe(reader, snapshots, checked, path.parent))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
