@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from .history import Snapshot
@@ -40,7 +41,7 @@ def read(version: str, folder: Path) -> Snapshot:
     for path in sorted((home / "integrations").glob("*/args.py")):
         own = classes([path])
         for name in own:
-            plugins.update(class_fields(name, own))
+            plugins.update({key: _open(item, own) for key, item in class_fields(name, own).items()})
     snapshot.add(PLUGINS, plugins)
     return snapshot
 
@@ -56,4 +57,10 @@ def _add(
         if nested:
             _add(f"{key}.", nested, known, fields, aliases)
         else:
-            fields[key] = field
+            fields[key] = _open(field, known)
+
+
+def _open(field: Field, known: Mapping[str, ast.ClassDef]) -> Field:
+    """A model that is not read key by key, or Any, takes whatever lies below it."""
+    models = {name for name, node in known.items() if not any("Enum" in ast.unparse(base) for base in node.bases)}
+    return replace(field, type="dict") if models & set(field.classes) or "Any" in field.classes else field

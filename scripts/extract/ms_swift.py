@@ -52,4 +52,3 @@ def read(version: str, folder: Path) -> Snapshot:
     for path in sorted((folder / "swift").rglob("zero*.json")):
         snapshot.tables[f"ds_{path.stem}"] = flat(json.loads(path.read_text(encoding="utf-8")))
     return snapshot
-

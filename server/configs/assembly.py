@@ -15,7 +15,7 @@ from .values import InputError
 # In order of precedence where two claim equally: the trainer before the back end it uses
 _CLAIMING = ("verl", "rllm", "easyr1", "trl", "openrlhf", "accelerate", "deepspeed", "seed")
 # Told by the programs and keys of knowledge/frameworks/recognised, so that their modules are imported only when needed
-_RECOGNISED: tuple[str, ...] = ()
+_RECOGNISED: tuple[str, ...] = ("axolotl", "llama-factory", "ms-swift")
 ADAPTERS = (*_CLAIMING, *_RECOGNISED)
 _ALIASES = {
     "megatron-lm": "megatron", "megatron-core": "megatron", "mcore": "megatron", "swift": "ms-swift", "nemo": "nemo-rl",
