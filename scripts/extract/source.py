@@ -252,7 +252,9 @@ def _types(annotation: ast.expr) -> Iterator[str]:
                 for item in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
                     yield from _types(item)
             elif called(container) == "Literal":
-                yield "str"
+                items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+                constants = [item.value for item in items if isinstance(item, ast.Constant)]
+                yield from (type(item).__name__ for item in constants if item is not None)
             else:
                 yield from _types(container)
         case ast.Attribute(attr=name) if name.lower() in _NAMES:

@@ -166,7 +166,7 @@ def recomputation_keeps_frozen_weights(run: RunConfig) -> Outcome:
 
 
 def reward_weights_match(run: RunConfig) -> Outcome:
-    """One weight for each reward function; a reward model is one more function."""
+    """One weight for each reward function; a reward model is one more function, several are several."""
     weights, functions = run.settings.get("reward_weights"), run.settings.get("reward_funcs")
     if weights is None or weights.value is None or functions is None or functions.value is None:
         return NOT_APPLICABLE
@@ -176,7 +176,7 @@ def reward_weights_match(run: RunConfig) -> Outcome:
         return Unknown(frozenset(["reward_weights" if given is None else "reward_funcs"]))
     if model is not None and not model.known:
         return Unknown(frozenset(["reward_model"]))
-    wanted += 1 if model is not None and model.value else 0
+    wanted += (_length(model.value) or 0) if model is not None and model.value else 0
     if given == wanted:
         return PASS
     return Hit(

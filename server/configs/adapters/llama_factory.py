@@ -15,6 +15,7 @@ from ..parts import Part
 from ..run_config import RunConfig
 from . import accelerate, hf_arguments, launchers, recognised, trl, trl_defaults, trl_launch
 from .common import Options, apply_options, derive_moe, fill, left_open, product, start_run, whole
+from .native import Names, judge_choices
 from .trl_arguments import Arguments
 
 claims = recognised.claims
@@ -38,6 +39,8 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     hf_arguments.label_below(run, table)
     if not _megatron(run):
         hf_arguments.judge(run, given.rest, table, stops="ALLOW_EXTRA_ARGS" not in run.env)
+    names = Names(table, "LLaMA-Factory", flags=False)
+    judge_choices(run, given.settings, names, options.versions.get("llamafactory"))
     _derive(run, table)
     _launch(run, parts, options)
     apply_options(run, options)
@@ -59,9 +62,6 @@ def _megatron(run: RunConfig) -> bool:
 
 def _derive(run: RunConfig, table: KeyTable) -> None:
     trl_defaults.normal_optimizer(run)
-    muon = run.native.get("use_muon")
-    if muon is not None and muon.value is True:
-        run.set_explicit_like("optimizer", muon, "muon")
     stage = run.native.get("stage")
     if stage is not None and stage.value == "ppo":
         run.derive("adv_estimator", "gae", "stage ppo", stage.key)

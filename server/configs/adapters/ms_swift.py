@@ -19,6 +19,7 @@ from ..run_config import EXPLICIT, RunConfig, Setting
 from . import hf_arguments, launchers, ms_swift_defaults, recognised, trl, trl_launch
 from .common import Options, apply_options, derive_moe, explicit_settings, fill, start_run
 from .hf_arguments import Given
+from .native import Names, judge_choices
 from .trl_arguments import Arguments
 
 claims = recognised.claims
@@ -43,6 +44,8 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     _fill(run, kind, given, table)
     ignore = run.native.get("ignore_args_error")
     hf_arguments.judge(run, given.rest, table, stops=ignore is None or ignore.value is not True)
+    names = Names(table, "ms-swift", flags=False)
+    judge_choices(run, given.settings, names, options.versions.get("ms-swift"))
     ms_swift_defaults.apply(run, kind, table)
     _launch(run, parts, kind, options)
     apply_options(run, options)
@@ -65,7 +68,7 @@ def batch(run: RunConfig) -> dict[str, Any]:
 
 
 def _kind(program: Part | None, parts: list[Part]) -> str:
-    """rlhf, sft, rollout, megatron_rlhf, or "" for any other command; keys of a file without a command tell Megatron's from the others."""
+    """rlhf, sft, rollout, megatron_rlhf, or "" for any other command; a file alone is told by Megatron's keys."""
     if program is not None:
         found = _KIND.search(program.program.removesuffix(".py"))
         if program.program and not found:
@@ -129,7 +132,11 @@ def _launch(run: RunConfig, parts: list[Part], kind: str, options: Options) -> N
         run.derive("sharding_backend", "megatron", "the Megatron trainer")
         return
     shipped = _shipped(run)
+    split = run.settings.get("sequence_parallel")
     trl_launch.apply(run, parts, Arguments("script", run.native), options, shipped)
+    if split is not None:
+        run.settings["sequence_parallel"] = split  # ms-swift's own, not DeepSpeed's
+        run.keys["sequence_parallel"] = split.key
     _world_size_key(run)
     _sharding(run)
 

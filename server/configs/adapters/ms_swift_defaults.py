@@ -35,20 +35,27 @@ def apply(run: RunConfig, kind: str, table: KeyTable) -> None:
     elif algorithm == "ppo":
         run.derive("adv_estimator", "gae", "rlhf_type ppo", run.key_of("rlhf_type"))
         run.derive("use_critic", True, "PPO trains a value model", "rlhf_type")
+        _forget(run)
     else:
         run.notes.append("not a GRPO or PPO run: only what holds for every trainer is checked")
-        for name in _ONLINE:
-            run.settings.pop(name, None)
+        _forget(run)
     _evaluation(run)
 
 
-# Fields that mean something only where completions are generated
-_ONLINE = (
+def _forget(run: RunConfig) -> None:
+    """Arguments that only GRPO reads say nothing about another run."""
+    for name in _GRPO_ONLY:
+        run.settings.pop(name, None)
+
+
+_GRPO_ONLY = (
     "group_size", "group_size_eval", "kl_coef", "loss_type", "clip_ratio", "clip_ratio_high", "num_iterations",
     "two_sided_clip", "importance_sampling_level", "scale_rewards", "filter_groups", "mask_truncated", "use_vllm",
-    "gpu_memory_utilization", "sleep_level", "steps_per_generation", "generation_batch_size", "temperature", "top_p",
+    "gpu_memory_utilization", "sleep_level", "steps_per_generation", "generation_batch_size",
+    "multi_turn", "reward_funcs", "reward_weights",
     "rollout_tensor_parallel", "rollout_engine", "sync_ref_model", "top_entropy_quantile", "off_policy_mask",
-    "max_model_len", "enable_prefix_caching", "top_k", "rollout_is", "async_generate",
+    "max_model_len", "enable_prefix_caching", "rollout_is", "async_generate", "rollout_mode", "rollout_adapter_sync",
+    "use_kl_in_reward", "truncation", "use_liger_loss",
 )  # fmt: skip
 
 
@@ -162,7 +169,8 @@ def _rollout(run: RunConfig, kind: str, version: str) -> None:
     run.derive("rollout_engine", "vllm" if vllm else "hf", "use_vllm", run.key_of("use_vllm"))
     if not vllm:
         run.derive("colocate", False, "no vLLM: the model in training generates", run.key_of("use_vllm"))
-        run.settings.pop("rollout_mode", None)
+        if in_range(version, "<3.11.1"):
+            run.settings.pop("rollout_mode", None)
         return
     _mode(run, version)
     mode = run.settings.get("rollout_mode")
