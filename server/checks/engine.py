@@ -73,7 +73,7 @@ def check_run(run: RunConfig, focus: str = "all") -> list[Verdict]:
 
 def check_rule(rule: Rule, run: RunConfig) -> Verdict:
     """Answer of one rule."""
-    rule = _scoped(rule, run)
+    rule = scoped(rule, run)
     outcome, certain = _decide(rule, run)
     if isinstance(outcome, Hit) and not certain and (package := _one_release_only(rule, run)):
         outcome = Unknown(frozenset([f"{package.replace('-', '_')}_version"]))
@@ -84,7 +84,7 @@ def check_rule(rule: Rule, run: RunConfig) -> Verdict:
     return Verdict(rule, outcome, finding)
 
 
-def _scoped(rule: Rule, run: RunConfig) -> Rule:
+def scoped(rule: Rule, run: RunConfig) -> Rule:
     """The rule with the version ranges of the run's framework, where that has its own (`affected_in`)."""
     own = rule.get("affected_in", {}).get(run.framework)
     return rule if own is None else {**rule, "affected": own}

@@ -37,11 +37,13 @@ def build(parts: list[Part], options: Options) -> RunConfig:
         return _not_a_trainer(run, parts, options)
     table = _table(kind, options)
     given = hf_arguments.read(parts, program, table, options, run)
-    _read_ray(run, given, table)
+    mode = _read_ray(run, given, table)
     run.native = given.rest | given.settings
     run.notes += [note for note in (table.note, table.below.note if table.below else "") if note]
     _partial(run, program, given)
     _fill(run, kind, given, table)
+    if mode is not None:
+        run.set_explicit_like("rollout_mode", mode, mode.value)
     ignore = run.native.get("ignore_args_error")
     hf_arguments.judge(run, given.rest, table, stops=ignore is None or ignore.value is not True)
     names = Names(table, "ms-swift", flags=False)
@@ -86,8 +88,11 @@ def _table(kind: str, options: Options) -> KeyTable:
     return load("ms-swift", [kind], options.versions.get("ms-swift"), below)
 
 
-def _read_ray(run: RunConfig, given: Given, table: KeyTable) -> None:
-    """A YAML for Ray has a section for each group of workers; `train` and `rollout` are settings of the run."""
+def _read_ray(run: RunConfig, given: Given, table: KeyTable) -> Setting | None:
+    """A YAML for Ray has a section for each group of workers; `train` and `rollout` are settings of the run.
+
+    Gives the mode of the rollout: groups that share their GPUs are colocated.
+    """
     given.rest.pop("config", None)
     groups = given.rest.pop("colocate_groups", None)
     inside = {key: given.rest.pop(key) for key in list(given.rest) if key.startswith(_SECTIONS)}
@@ -97,12 +102,11 @@ def _read_ray(run: RunConfig, given: Given, table: KeyTable) -> None:
         if gpus is not None and section == "train.":
             run.set_explicit_like("world_size", gpus, gpus.value)
         hf_arguments.add(given, found, table)
-    if any(key.startswith("rollout.") for key in inside):
-        text = str(groups.value) if groups is not None else ""
-        place = groups or inside[next(key for key in inside if key.startswith("rollout."))]
-        together = "rollout" in text and "train" in text
-        mode = replace(place, field="vllm_mode", value="colocate" if together else "separate")
-        given.settings["vllm_mode"] = mode
+    place = groups or next((item for key, item in inside.items() if key.startswith("rollout.")), None)
+    if place is None:
+        return None
+    together = groups is not None and all(role in str(groups.value) for role in ("train", "rollout"))
+    return replace(place, value="colocate" if together else "separate")
 
 
 def _partial(run: RunConfig, program: Part | None, given: Given) -> None:
