@@ -33,9 +33,9 @@ def apply(run: RunConfig, kind: str, table: KeyTable) -> None:
         _rollout(run, kind, version)
         _accumulation(run, kind, version)
     elif algorithm == "ppo":
-        run.derive("adv_estimator", "gae", "rlhf_type ppo", run.key_of("rlhf_type"))
-        run.derive("use_critic", True, "PPO trains a value model", "rlhf_type")
         _forget(run)
+        run.derive("adv_estimator", "gae", "rlhf_type ppo", "rlhf_type")
+        run.derive("use_critic", True, "PPO trains a value model", "rlhf_type")
     else:
         run.notes.append("not a GRPO or PPO run: only what holds for every trainer is checked")
         _forget(run)
@@ -49,13 +49,12 @@ def _forget(run: RunConfig) -> None:
 
 
 _GRPO_ONLY = (
-    "group_size", "group_size_eval", "kl_coef", "loss_type", "clip_ratio", "clip_ratio_high", "num_iterations",
-    "two_sided_clip", "importance_sampling_level", "scale_rewards", "filter_groups", "mask_truncated", "use_vllm",
-    "gpu_memory_utilization", "sleep_level", "steps_per_generation", "generation_batch_size",
-    "multi_turn", "reward_funcs", "reward_weights",
-    "rollout_tensor_parallel", "rollout_engine", "sync_ref_model", "top_entropy_quantile", "off_policy_mask",
-    "max_model_len", "enable_prefix_caching", "rollout_is", "async_generate", "rollout_mode", "rollout_adapter_sync",
-    "use_kl_in_reward", "truncation", "use_liger_loss",
+    "adv_estimator", "group_size", "group_size_eval", "kl_coef", "use_kl_in_reward", "loss_type", "clip_ratio",
+    "clip_ratio_high", "two_sided_clip", "num_iterations", "importance_sampling_level", "scale_rewards",
+    "filter_groups", "mask_truncated", "top_entropy_quantile", "off_policy_mask", "rollout_is", "sync_ref_model",
+    "reward_funcs", "reward_weights", "multi_turn", "async_generate", "steps_per_generation", "generation_batch_size",
+    "truncation", "use_liger_loss", "use_vllm", "rollout_mode", "rollout_engine", "rollout_tensor_parallel",
+    "rollout_adapter_sync", "gpu_memory_utilization", "max_model_len", "enable_prefix_caching", "sleep_level",
 )  # fmt: skip
 
 
