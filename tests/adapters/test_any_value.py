@@ -20,6 +20,23 @@ PROGRAMS = {
     "easyr1": ("shell", "verl.trainer.main", ""),
     "rllm": ("shell", "rllm.trainer.verl.train_agent_ppo", ""),
     "seed": ("json", "", ""),
+    "ms-swift": ("shell", "swift rlhf", "--"),
+    "llama-factory": ("yaml", "", ""),
+    "axolotl": ("yaml", "", ""),
+}
+# Keys that a derivation reads beside the fields
+EXTRA = {
+    "ms-swift": {
+        "rlhf_type",
+        "fsdp",
+        "val_dataset",
+        "split_dataset_ratio",
+        "teacher_model",
+        "train.gpus",
+        "soft_cache_length",
+    },
+    "llama-factory": {"stage", "pure_bf16", "use_galore"},
+    "axolotl": {"adapter", "bf16", "fp16", "gradient_checkpointing", "fsdp_config.x", "val_set_size", "plugins"},
 }
 VALUES = st.one_of(
     st.none(),
@@ -37,8 +54,10 @@ VALUES = st.one_of(
 
 def keys_of(framework: str) -> list[str]:
     data = adapter(framework)
-    groups = [data.get(name, {}) for name in ("fields", "derived_from", "hosted")]
+    groups = [data.get(name, {}) for name in ("fields", "derived_from", "hosted", "mirrored", "colocated", "own")]
+    groups = [{name: [keys] if isinstance(keys, str) else keys for name, keys in group.items()} for group in groups]
     names = {key for group in groups for keys in group.values() for key in keys}
+    names |= EXTRA.get(framework, set())
     names |= set(data.get("readings", {})) | set(data.get("shared", {})) | set(data.get("shared", {}).values())
     return sorted(names)
 
@@ -47,14 +66,16 @@ def keys_of(framework: str) -> list[str]:
 @settings(max_examples=120, deadline=None)
 @given(data=st.data())
 def test_no_value_breaks_an_adapter(framework: str, data: Any) -> None:
-    module = import_module(f"grpo_guard.configs.adapters.{framework}")
+    module = import_module(f"grpo_guard.configs.adapters.{framework.replace('-', '_')}")
     format, program, dashes = PROGRAMS[framework]
     chosen = data.draw(st.dictionaries(st.sampled_from(keys_of(framework)), VALUES, max_size=12))
+    if framework in ("ms-swift", "axolotl"):
+        chosen |= {"ms-swift": {"rlhf_type": "grpo"}, "axolotl": {"rl": "grpo"}}[framework]
     if framework == "rllm":
         chosen |= data.draw(st.sampled_from([{}, {"rllm/backend": "verl"}, {"rllm/backend": "tinker"}]))
         program = data.draw(st.sampled_from([program, "train.py"]))
     entries = [Entry(dashes + key, value, "run.sh", number) for number, (key, value) in enumerate(chosen.items(), 1)]
-    part = Part(format, "run.sh", program=program, entries=entries, data=chosen if format == "json" else None)
+    part = Part(format, "run.sh", program=program, entries=entries, data=chosen if format != "shell" else None)
     module.claims(part)
     run = module.build([part], Options())
     table = module.batch(run)

@@ -129,7 +129,7 @@ def _mirrored(given: Mapping[str, Setting], table: KeyTable) -> _Mirror:
         names = {name: key for name, key in names.items() if name not in data["synchronised"]}
     for name, keys in names.items():
         _hand_on(mirror, name, [keys] if isinstance(keys, str) else keys, given, table)
-    if vllm and "vllm_mode" not in mirror.keys and table.known("trl.vllm_mode"):
+    if vllm and not any(entry.key == "vllm_mode" for entry in mirror.entries) and table.known("trl.vllm_mode"):
         mirror.add("vllm_mode", None, "trl.vllm_mode", "server")
     _precision(mirror, given, table)
     _adapter(mirror, given)
