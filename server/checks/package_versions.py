@@ -1,13 +1,15 @@
 """Releases of packages that were made for each other, from the metadata of the released wheels.
 
-`requires` of an adapter's YAML holds what a framework's release cannot be installed without, `extras` what it was made
-for; each row begins at the release named and holds until the next one.
+`requires` of an adapter's YAML (or a table of that name beside the keys) holds what a framework's release cannot be
+installed without, `extras` what it was made for; each row begins at the release named and holds until the next one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..configs.keys import load
+from ..configs.keys_data import key_data
 from ..configs.run_config import RunConfig
 from ..store.index import adapter
 from ..store.versions import in_range, parse
@@ -17,7 +19,7 @@ from .outcome import NOT_APPLICABLE, PASS, Hit, Outcome
 def installable_together(run: RunConfig) -> Outcome:
     """Versions that pip refuses to install together."""
     table: Mapping[str, Mapping[str, str]] = adapter(run.framework).get("requires", {})
-    rows = _bounds(run, table)
+    rows = _bounds(run, table) if table else _of_release(run)
     for package, wanted in rows.items():
         if not in_range(run.versions[package], wanted):
             return _mismatch(run, package, wanted, "requires", "pip does not install them together")
@@ -37,7 +39,7 @@ def engine_supported(run: RunConfig) -> Outcome:
 
 def _bounds(run: RunConfig, table: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Range of each package of the table whose version is known, at the framework's version."""
-    own = run.versions.get(run.framework)
+    own = run.versions.get(_package(run))
     if own is None:
         return {}
     found: dict[str, str] = {}
@@ -48,8 +50,22 @@ def _bounds(run: RunConfig, table: Mapping[str, Mapping[str, str]]) -> dict[str,
     return found
 
 
+def _of_release(run: RunConfig) -> dict[str, str]:
+    """The same from the table `requires` of the framework's keys, for a version that was read."""
+    own = run.versions.get(_package(run))
+    if own is None or "requires" not in key_data(run.framework).tables:
+        return {}
+    table = load(run.framework, ["requires"], own)
+    wanted = {name: table.default(name) for name in table if name in run.versions} if table.exact else {}
+    return {name: bounds for name, bounds in wanted.items() if isinstance(bounds, str) and bounds}
+
+
+def _package(run: RunConfig) -> str:
+    return str(adapter(run.framework)["package"])
+
+
 def _mismatch(run: RunConfig, package: str, wanted: str, verb: str, result: str) -> Hit:
-    own = f"{run.framework} {run.versions[run.framework]}"
+    own = f"{run.framework} {run.versions[_package(run)]}"
     bounds = wanted.replace(",", ", ")
     return Hit(
         "",
