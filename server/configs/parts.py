@@ -60,7 +60,7 @@ _LAUNCHERS = {
     "deepspeed": "deepspeed",
     "deepspeed.launcher.runner": "deepspeed",
 }
-_TWO_WORD_COMMANDS = ("trl", "accelerate", "swift", "megatron", "vllm", "rl", "axolotl", "llamafactory-cli")
+_TWO_WORD_COMMANDS = ("trl", "accelerate", "swift", "megatron", "vllm", "rl", "axolotl", "llamafactory-cli", "lmf")
 
 
 def parts_of_command(command: Command, takes_arguments: bool = False) -> list[Part]:

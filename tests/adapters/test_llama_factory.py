@@ -60,3 +60,8 @@ def test_an_unknown_key_stops_the_run(run_of) -> None:
 def test_megatrons_arguments_are_left_alone(run_of) -> None:
     text = PPO.replace("stage: ppo", "stage: sft") + "tensor_model_parallel_size: 4\nmoe_grouped_gemm: true\n"
     assert run_of({"m.yaml": text}, llamafactory="0.9.4").unknown_keys == []
+
+
+def test_the_arguments_of_ktransformers_are_left_alone(run_of) -> None:
+    text = PPO.replace("stage: ppo", "stage: sft") + "use_kt: true\nkt_config:\n  kt_backend: AMX\n"
+    assert run_of({"kt.yaml": text}, llamafactory="0.9.5").unknown_keys == []

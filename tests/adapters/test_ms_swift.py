@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from grpo_guard.configs.adapters.ms_swift import batch
 from grpo_guard.configs.run_config import RunConfig
 from grpo_guard.configs.values import Unresolved
+from grpo_guard.validate import validate_targets
 
 GRPO = """
 NPROC_PER_NODE={processes} CUDA_VISIBLE_DEVICES=0,1,2,3 swift rlhf --rlhf_type grpo --model Qwen/Qwen3-30B-A3B \
@@ -201,3 +203,50 @@ def test_supervised_training_is_no_grpo(run_of) -> None:
     run = run_of({"run.sh": "swift sft --model Qwen/Qwen2.5-7B --tuner_type lora\n"}, **{"ms-swift": "4.5.3"})
     assert "group_size" not in run.settings
     assert "adv_estimator" not in run.settings
+
+
+# -- what validate says --
+
+
+def findings(tmp_path: Path, text: str, **versions: str) -> set[str]:
+    path = tmp_path / "run.sh"
+    path.write_text(text)
+    return {finding.rule for finding in validate_targets([path], versions=versions).findings}
+
+
+COLOCATE = GRPO.format(more="", tuner="train_type", processes="4")
+SERVER = COLOCATE.replace("--vllm_mode colocate --sleep_level 1", "--vllm_mode server --vllm_server_host 10.0.0.2")
+
+
+@pytest.mark.parametrize(
+    ("bug", "text", "affected", "fixed"),
+    [
+        ("ms-swift-6275", COLOCATE + " --padding_free true --attn_impl flash_attn", "3.9.1", "3.9.2"),
+        ("ms-swift-7017", COLOCATE.replace("sleep_level 1", "sleep_level 2"), "3.11.0", "3.11.1"),
+        ("ms-swift-8102", COLOCATE.replace("zero2", "zero3") + " --multi_turn_scheduler m", "3.12.6", "4.0.0"),
+        ("ms-swift-8275", COLOCATE + " --vllm_enable_lora true --resume_from_checkpoint out/1", "4.0.1", "4.0.2"),
+        ("ms-swift-9775", SERVER + " --async_generate true", "4.4.1", "4.4.2"),
+        ("ms-swift-9793", COLOCATE.replace("--deepspeed zero2", "--fsdp fsdp2 --offload_model true"), "4.4.2", "4.5.0"),
+        ("ms-swift-9856", SERVER + " --vllm_enable_lora true", "4.4.2", "4.5.0"),
+        ("ms-swift-8427", MEGATRON.format(more=""), "4.0.2", "4.0.3"),
+        ("ms-swift-9590", MEGATRON.format(more="--torch_dtype bfloat16"), "4.3.1", "4.3.2"),
+        ("ms-swift-9921", MEGATRON.format(more="--kl_in_reward true --beta 0.01"), "4.5.2", "4.5.3"),
+        ("ms-swift-7858", "swift rollout --model Qwen/Qwen2.5-7B --vllm_data_parallel_size 4\n", "3.12.2", "3.12.3"),
+    ],
+)
+def test_a_bug_is_told_in_the_releases_that_have_it(tmp_path, bug: str, text: str, affected: str, fixed: str) -> None:
+    text = text.replace("\n --", " --").rstrip() + "\n"
+    assert bug in findings(tmp_path, text, **{"ms-swift": affected})
+    assert bug not in findings(tmp_path, text, **{"ms-swift": fixed})
+
+
+def test_the_version_of_the_engine_counts_too(tmp_path) -> None:
+    text = COLOCATE.rstrip() + " --vllm_enable_lora true\n"
+    assert "ms-swift-7245" in findings(tmp_path, text, **{"ms-swift": "3.11.0", "vllm": "0.12.0"})
+    assert "ms-swift-7245" not in findings(tmp_path, text, **{"ms-swift": "3.11.0", "vllm": "0.11.0"})
+
+
+def test_nothing_is_an_error_without_a_version(tmp_path) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text(SERVER.rstrip() + " --async_generate true --vllm_enable_lora true --num_generations 1\n")
+    assert {finding.severity for finding in validate_targets([path]).findings} <= {"warning", "info"}

@@ -265,8 +265,9 @@ def _other(
 ) -> RunConfig:
     """Not an online trainer: only the names of the keys are checked."""
     run.native = dict(given)
-    what = f"rl: {kind}" if kind else "no `rl: grpo`"
-    run.notes.append(f"{what}: not a GRPO run, so only the names of its keys are checked")
+    if not any(note.endswith("unset arguments have unknown values") for note in run.notes):
+        what = f"rl: {kind}" if kind else "no `rl: grpo`"
+        run.notes.append(f"{what}: not a GRPO run, so only the names of its keys are checked")
     run.notes += [table.note] if table.note else []
     _judge(run, given, table, version)
     apply_options(run, options)

@@ -161,6 +161,15 @@ def judge(run: RunConfig, rest: Mapping[str, Setting], table: KeyTable, stops: b
         run.unknown_keys.append(UnknownKey(setting.key, setting.file, setting.line, meant, reason.note, fatal))
 
 
+def replicas_without_config(run: RunConfig) -> None:
+    """Started by torchrun without DeepSpeed, FSDP or accelerate, the processes are data-parallel replicas."""
+    setting = run.settings.get("sharding_backend")
+    told = "deepspeed" in run.native or any(key.startswith("accelerate:") for key in run.native)
+    if setting is not None and not setting.known and not told:
+        run.derive("sharding_backend", "ddp", "neither deepspeed nor fsdp is set", "deepspeed")
+        run.derive("zero_stage", 0, "no DeepSpeed", "deepspeed")
+
+
 def processes_of_environment(run: RunConfig) -> Setting | None:
     """World size from NPROC_PER_NODE and NNODES, which such trainers hand on to torchrun; None when neither is set.
 

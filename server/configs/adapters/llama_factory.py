@@ -19,7 +19,7 @@ from .native import Names, judge_choices
 from .trl_arguments import Arguments
 
 claims = recognised.claims
-_PROGRAMS = re.compile(r"^llamafactory-cli|llamafactory|train_bash|(^|/)src/train\.py$")
+_PROGRAMS = re.compile(r"^llamafactory-cli|^lmf |llamafactory|train_bash|(^|/)src/train\.py$")
 _ONLINE = ("temperature", "top_p", "top_k", "reward_model", "max_response_length", "repetition_penalty")
 
 
@@ -37,7 +37,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
         run.partial = "only a part of the run was given"
     fill(run, adapter_data("llama-factory")["fields"], table, f"LLaMA-Factory {table.version}", given.complete)
     hf_arguments.label_below(run, table)
-    if not _megatron(run):
+    if not _other_arguments(run):
         hf_arguments.judge(run, given.rest, table, stops="ALLOW_EXTRA_ARGS" not in run.env)
     names = Names(table, "LLaMA-Factory", flags=False)
     judge_choices(run, given.settings, names, options.versions.get("llamafactory"))
@@ -55,9 +55,16 @@ def batch(run: RunConfig) -> dict[str, Any]:
     return trl.batch(run)
 
 
-def _megatron(run: RunConfig) -> bool:
-    """USE_MCA=1 puts Megatron's arguments in the place of transformers', and a YAML does not say whether it is set."""
-    return "USE_MCA" in run.env or any(key in run.native for key in adapter_data("llama-factory")["megatron_signs"])
+def _other_arguments(run: RunConfig) -> bool:
+    """Whether other packages may bring arguments of their own.
+
+    USE_MCA=1 puts Megatron's in the place of transformers', and a YAML does not say whether it is set; use_kt needs a
+    transformers of its own.
+    """
+    kt = run.native.get("use_kt")
+    if "USE_MCA" in run.env or (kt is not None and kt.value is not False):
+        return True
+    return any(key in run.native for key in adapter_data("llama-factory")["megatron_signs"])
 
 
 def _derive(run: RunConfig, table: KeyTable) -> None:
@@ -97,6 +104,7 @@ def _launch(run: RunConfig, parts: list[Part], options: Options) -> None:
     if launchers.world_size(parts) is None and not any(part.program == "accelerate launch" for part in parts):
         launchers.record(run, hf_arguments.processes_of_environment(run))
     trl_launch.apply(run, parts, Arguments("script", run.native), options)
+    hf_arguments.replicas_without_config(run)
     size = run.settings.get("world_size")
     if size is not None and not size.known and size.key == "--num_processes":
         run.settings["world_size"] = hf_arguments.open_setting("world_size", "NPROC_PER_NODE")

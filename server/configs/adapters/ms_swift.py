@@ -155,21 +155,12 @@ def _world_size_key(run: RunConfig) -> None:
 def _sharding(run: RunConfig) -> None:
     """`--fsdp` always means FSDP2; without it and without DeepSpeed the processes are data-parallel replicas."""
     fsdp = run.native.get("fsdp")
-    setting = run.settings.get("sharding_backend")
     if fsdp is not None and fsdp.value:
         run.set_explicit_like("sharding_backend", fsdp, "fsdp2")
         run.set_explicit_like("fsdp_version", fsdp, 2)
         run.derive("zero_stage", 0, "sharding by fsdp2, not DeepSpeed", fsdp.key)
-    elif setting is not None and not setting.known and "deepspeed" not in run.native and not _launched(run):
-        run.derive(
-            "sharding_backend", "ddp", "neither deepspeed nor fsdp is set", run.keys.get("zero_stage", "deepspeed")
-        )
-        run.derive("zero_stage", 0, "no DeepSpeed", "--deepspeed")
-
-
-def _launched(run: RunConfig) -> bool:
-    """Whether accelerate decides the sharding."""
-    return any(key.startswith("accelerate:") for key in run.native)
+        return
+    hf_arguments.replicas_without_config(run)
 
 
 def _shipped(run: RunConfig) -> Mapping[str, dict[str, Setting]]:
