@@ -126,6 +126,7 @@ def _grpo(run: RunConfig, version: str) -> None:
     if scale is not None and isinstance(scale.value, str):
         run.derive("norm_adv_by_std", scale.value in ("group", "batch", "gdpo"), "scale_rewards", scale.key)
     _off_when_null(run, "multi_turn")
+    _correction(run, version)
     _replay(run)
     recompute = run.settings.get("gradient_checkpointing")
     if recompute is not None and isinstance(recompute.value, str):
@@ -145,6 +146,17 @@ def _kl(run: RunConfig) -> None:
     run.derive("use_kl_loss", on and not in_reward, "beta", key)
     if in_reward:
         run.derive("kl_reward_coef", beta, "beta", key)
+
+
+def _correction(run: RunConfig, version: str) -> None:
+    """The correction has a mode or is off; it needs vLLM 0.10.2, of which processed log-probs are asked for."""
+    mode = run.settings.get("rollout_is")
+    if mode is None or not mode.known:
+        return
+    run.set_explicit_like("rollout_is_mode", mode, mode.value)
+    mode.value = mode.value is not None
+    if in_range(version, ">=3.11.0"):
+        run.derive("logprobs_mode", "processed_logprobs", "fixed in ms-swift", mode.key)
 
 
 def _replay(run: RunConfig) -> None:
