@@ -65,3 +65,9 @@ def test_megatrons_arguments_are_left_alone(run_of) -> None:
 def test_the_arguments_of_ktransformers_are_left_alone(run_of) -> None:
     text = PPO.replace("stage: ppo", "stage: sft") + "use_kt: true\nkt_config:\n  kt_backend: AMX\n"
     assert run_of({"kt.yaml": text}, llamafactory="0.9.5").unknown_keys == []
+
+
+def test_the_version_under_the_frameworks_name(run_of) -> None:
+    run = run_of({"ppo.yaml": PPO + "lora_ranc: 8\n"}, **{"llama-factory": "0.9.3", "transformers": "4.52.4"})
+    assert run.versions["llamafactory"] == "0.9.3"
+    assert run.unknown_keys[0].fatal

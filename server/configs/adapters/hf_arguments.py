@@ -36,6 +36,14 @@ class Given:
     flags: bool = False
 
 
+def with_version_of(options: Options, package: str, *names: str) -> Options:
+    """Options in which a version given under another name of the framework is that of its package."""
+    found = next((options.versions[name] for name in names if name in options.versions), None)
+    if found is None or package in options.versions:
+        return options
+    return replace(options, versions={**options.versions, package: found})
+
+
 def trainer_of(parts: Iterable[Part], programs: re.Pattern[str]) -> Part | None:
     """The part that starts the trainer itself, behind its launcher."""
     shell = [part for part in parts if part.format == "shell" and is_trainer(part)]

@@ -25,6 +25,7 @@ _ONLINE = ("temperature", "top_p", "top_k", "reward_model", "max_response_length
 
 def build(parts: list[Part], options: Options) -> RunConfig:
     """A run from the YAML (or flags) and the launch around it."""
+    options = hf_arguments.with_version_of(options, "llamafactory", "llama-factory")
     run = start_run("llama-factory", parts, options)
     program = hf_arguments.trainer_of(parts, _PROGRAMS)
     below = load("transformers", ["TrainingArguments"], options.versions.get("transformers"))

@@ -30,6 +30,7 @@ _KIND = re.compile(r"(?:^swift |^megatron |cli[./](?:_megatron[./])?)(rlhf|sft|p
 
 def build(parts: list[Part], options: Options) -> RunConfig:
     """A run from the command's arguments and the launch around it."""
+    options = hf_arguments.with_version_of(options, "ms-swift", "swift")
     run = start_run("ms-swift", parts, options)
     program = hf_arguments.trainer_of(parts, _PROGRAMS)
     kind = _kind(program, parts)
