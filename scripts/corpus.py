@@ -48,10 +48,13 @@ VERSIONS = {
     "OpenRLHF/OpenRLHF": {"openrlhf": "0.11.0"},
     "THUDM/slime": {"slime": "0.3.2.dev20260821"},
     "deepspeedai/DeepSpeed": {"deepspeed": "0.19.6"},
+    "axolotl-ai-cloud/axolotl": {"axolotl": "0.18.0"},
     "hiyouga/EasyR1": {"easyr1": "0.3.3.dev0"},
+    "hiyouga/LlamaFactory": {"llamafactory": "0.9.6.dev0"},
     "huggingface/accelerate": {"accelerate": "1.15.0.dev0"},
     "huggingface/open-r1": {"accelerate": "1.4.0", "deepspeed": "0.16.8", "transformers": "4.52.3", "trl": "0.18.0"},
     "huggingface/trl": {"trl": "1.10.0.dev0"},
+    "modelscope/ms-swift": {"ms-swift": "4.6.0.dev0"},
     "rllm-org/rllm": {"rllm": "0.3.0.pre0.post20260815", "verl": "0.8.0"},
 }
 # Repositories that publish the framework or its recipes; their files count as official examples
@@ -59,6 +62,9 @@ OFFICIAL = {
     "verl": ("verl-project/", "volcengine/"),
     "rllm": ("rllm-org/",),
     "easyr1": ("hiyouga/",),
+    "ms-swift": ("modelscope/",),
+    "llama-factory": ("hiyouga/",),
+    "axolotl": ("axolotl-ai-cloud/",),
     "trl": ("huggingface/",),
     "openrlhf": ("OpenRLHF/",),
     "deepspeed": ("deepspeedai/",),

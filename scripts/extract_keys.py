@@ -28,7 +28,10 @@ from extract.releases import releases, revision, sources, submodule
 
 from grpo_guard.store.versions import parse
 
-FRAMEWORKS = ("verl", "trl", "transformers", "deepspeed", "openrlhf", "accelerate", "vllm", "sglang", "vllm_ascend")
+FRAMEWORKS = (
+    "verl", "trl", "transformers", "deepspeed", "openrlhf", "accelerate", "vllm", "sglang", "vllm_ascend", "ms-swift",
+    "llama-factory", "axolotl",
+)  # fmt: skip
 # not, or not all, on the index
 FROM_GIT = (
     "easyr1", "rllm", "mindie", "nemo_rl", "skyrl", "skyrl_train", "areal", "megatron", "megatron-bridge", "slime",

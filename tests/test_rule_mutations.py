@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from grpo_guard.checks.engine import Rule, check_rule, rule_fields
+from grpo_guard.checks.engine import Rule, check_rule, rule_fields, scoped
 from grpo_guard.checks.outcome import Hit, NotApplicable
 from grpo_guard.configs.adapters.common import Options
 from grpo_guard.configs.assembly import Follower, build_runs
@@ -107,7 +107,7 @@ def test_an_unknown_value_never_passes_for_a_decided_one(rule_id: str) -> None:
 def test_a_version_outside_the_range_takes_the_finding_away(rule_id: str) -> None:
     rule = RULES[rule_id]
     for run in firing_runs(rule_id):
-        for package, bounds in rule["affected"].items():
+        for package, bounds in scoped(rule, run)["affected"].items():
             for outside in versions_outside([bounds] if isinstance(bounds, str) else bounds):
                 run.versions = {**run.versions, package: outside}
                 assert isinstance(check_rule(rule, run).outcome, NotApplicable), f"fires at {package} {outside}"
@@ -117,7 +117,9 @@ def test_a_version_outside_the_range_takes_the_finding_away(rule_id: str) -> Non
 def test_without_the_version_it_is_possible_and_never_an_error(rule_id: str) -> None:
     rule = RULES[rule_id]
     for run in firing_runs(rule_id):
-        run.versions = {name: version for name, version in run.versions.items() if name not in rule["affected"]}
+        run.versions = {
+            name: version for name, version in run.versions.items() if name not in scoped(rule, run)["affected"]
+        }
         finding = check_rule(rule, run).finding
         if finding is not None:
             assert finding.severity != "error"

@@ -126,7 +126,10 @@ def _members(archive: bytes, url: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _is_source(name: str) -> bool:
-    return name.endswith((".py", ".yaml")) and ".." not in PurePosixPath(name).parts
+    return (
+        name.endswith((".py", ".yaml", ".json", "/METADATA", "requirements.txt"))
+        and ".." not in PurePosixPath(name).parts
+    )
 
 
 def _version_of(filename: str, package: str) -> str | None:

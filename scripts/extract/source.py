@@ -158,9 +158,17 @@ def class_fields(
     for node in known[name].body:
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
             continue
-        if not node.target.id.startswith("_") and "ClassVar" not in ast.unparse(node.annotation):
-            fields[node.target.id] = _field(node, local)
+        if node.target.id.startswith("_") or "ClassVar" in ast.unparse(node.annotation) or _not_in_init(node.value):
+            continue
+        fields[node.target.id] = _field(node, local)
     return fields
+
+
+def _not_in_init(node: ast.expr | None) -> bool:
+    """field(init=False): nobody can set it."""
+    if not isinstance(node, ast.Call) or called(node.func) != "field":
+        return False
+    return any(item.arg == "init" and ast.unparse(item.value) == "False" for item in node.keywords)
 
 
 def _class_constants(node: ast.ClassDef) -> dict[str, Any]:

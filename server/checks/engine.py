@@ -94,6 +94,7 @@ def check_run(run: RunConfig, focus: str = "all", own: Sequence[Rule] = ()) -> l
 
 def check_rule(rule: Rule, run: RunConfig) -> Verdict:
     """Answer of one rule."""
+    rule = scoped(rule, run)
     outcome, certain = _decide(rule, run)
     if isinstance(outcome, Hit) and not certain and (package := _one_release_only(rule, run)):
         outcome = Unknown(frozenset([f"{package.replace('-', '_')}_version"]))
@@ -104,6 +105,12 @@ def check_rule(rule: Rule, run: RunConfig) -> Verdict:
             outcome = _without_defaults(rule, run) or outcome
     finding = _finding(rule, run, outcome, certain) if isinstance(outcome, Hit) else None
     return Verdict(rule, outcome, finding)
+
+
+def scoped(rule: Rule, run: RunConfig) -> Rule:
+    """The rule with the version ranges of the run's framework, where that has its own (`affected_in`)."""
+    own = rule.get("affected_in", {}).get(run.framework)
+    return rule if own is None else {**rule, "affected": own}
 
 
 def _one_release_only(rule: Rule, run: RunConfig) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..configs.keys import MISSING, load
+from ..configs.keys_data import key_data
 from ..configs.run_config import RunConfig
 from ..store import pins
 from ..store.index import index
@@ -24,11 +25,21 @@ def installable_together(run: RunConfig) -> Outcome:
     package, version = _own(run)
     if not version:
         return NOT_APPLICABLE
-    wanted = {about: bounds for about, bounds in pins.requires(package, version).items() if _given(run, about)}
+    asked = pins.requires(package, version) or _asked_by_keys(run, version)
+    wanted = {about: bounds for about, bounds in asked.items() if _given(run, about)}
     for about, bounds in wanted.items():
         if not _allowed(run, about, [bounds]):
             return _mismatch(run, package, about, [bounds], "requires", "pip does not install them together")
     return PASS if wanted else NOT_APPLICABLE
+
+
+def _asked_by_keys(run: RunConfig, version: str) -> dict[str, str]:
+    """The same from the table `requires` of the framework's keys, for a release that was read itself."""
+    if "requires" not in key_data(run.framework).tables:
+        return {}
+    table = load(run.framework, ["requires"], version)
+    asked = {name: table.default(name) for name in table} if table.exact else {}
+    return {name: bounds for name, bounds in asked.items() if isinstance(bounds, str) and bounds}
 
 
 def engine_supported(run: RunConfig) -> Outcome:
@@ -101,7 +112,7 @@ def newer_than_data(run: RunConfig) -> Iterable[str]:
 
 def _own(run: RunConfig) -> tuple[str, str]:
     """Package and release of the framework itself; the release is "" when it is not given."""
-    package = str(index()["adapters"].get(run.framework, {}).get("package", run.framework))
+    package = str(index()["adapters"].get(run.framework.replace("-", "_"), {}).get("package", run.framework))
     return package, run.versions.get(package, "")
 
 

@@ -14,6 +14,8 @@ from ..store.versions import in_range
 from .divisors import divisor_at_most
 from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome, Unknown
 
+# Trainers that check the same arithmetic themselves; the others hand it on to TRL
+_CHECKS_ITSELF = {"ms-swift": "ms-swift"}
 _NO_VERSION = NotApplicable("only some TRL releases ask for this; give the version")
 
 
@@ -24,6 +26,10 @@ def group_divides_generation_batch(run: RunConfig) -> Outcome:
     group = whole(run.value("group_size"))
     if group is not None and group < 2:
         return NOT_APPLICABLE  # group_size_at_least_two speaks
+    if _counts_one_process(run):
+        return _groups_of_one_process(run)
+    if run.value("sharding_backend") == "megatron":
+        return _stated_generation_batch(run, group)  # whole global batches, whatever the micro-batch is
     total = run.settings.get("generation_batch_size")
     if total is not None and total.origin != DEFAULT and total.origin != "derived" and whole(total.value) is not None:
         return _stated_generation_batch(run, group)
@@ -32,6 +38,34 @@ def group_divides_generation_batch(run: RunConfig) -> Outcome:
         return missing
     per_process = _number(run, "micro_batch_per_gpu") * _number(run, steps_field)
     return _whole_groups(run, per_process, _number(run, "group_size"), steps_field)
+
+
+def _counts_one_process(run: RunConfig) -> bool:
+    """axolotl 0.17.0 and later refuse a stated group size that the samples of one process are no multiple of."""
+    version = run.versions.get("axolotl")
+    return run.framework == "axolotl" and version is not None and in_range(version, ">=0.17.0") and _stated(run)
+
+
+def _stated(run: RunConfig) -> bool:
+    return _written(run, "group_size") and not _written(run, "generation_batch_size")
+
+
+def _groups_of_one_process(run: RunConfig) -> Outcome:
+    if missing := open_fields(run, "group_size", "micro_batch_per_gpu", "gradient_accumulation"):
+        return missing
+    group, micro = _number(run, "group_size"), _number(run, "micro_batch_per_gpu")
+    steps = _number(run, "gradient_accumulation")
+    if group < 1 or micro < 1 or micro * steps % group == 0:
+        return PASS
+    better = group // gcd(group, micro)
+    return Hit(
+        "group_size",
+        f"{{micro_batch_per_gpu.key}}={micro} x {{gradient_accumulation.key}}={steps} = {micro * steps} samples of one "
+        f"process, which are no whole groups of {{group_size.key}}={group}; axolotl stops when it reads the config, "
+        "whatever the number of processes is.",
+        f"Set {{gradient_accumulation.key}}={better} ({micro * better} samples), or trl.generation_batch_size.",
+        {"gradient_accumulation": better},
+    )
 
 
 def _stated_generation_batch(run: RunConfig, group: int | None) -> Outcome:
@@ -43,8 +77,8 @@ def _stated_generation_batch(run: RunConfig, group: int | None) -> Outcome:
     better = divisor_at_most(size, group)
     return Hit(
         "group_size",
-        f"{{generation_batch_size.key}}={size} does not hold whole groups of {{group_size.key}}={group}; TRL stops at "
-        "start-up (generation_batch_size must be divisible by num_generations).",
+        f"{{generation_batch_size.key}}={size} does not hold whole groups of {{group_size.key}}={group}; "
+        f"{trainer(run)} stops at start-up (generation_batch_size must be divisible by num_generations).",
         f"Set {{group_size.key}}={better}, or {{generation_batch_size.key}} to a multiple of {group}.",
         {"group_size": better},
     )
@@ -78,7 +112,7 @@ def _whole_groups(run: RunConfig, per_process: int, group: int, steps_field: str
     better = divisor_at_most(total, group)
     message = (
         f"{per_process} samples per process x {world} processes = {total} samples, which are no whole groups of "
-        f"{{group_size.key}}={group}; TRL stops at start-up."
+        f"{{group_size.key}}={group}; {trainer(run)} stops at start-up."
     )
     now = _number(run, steps_field)
     fix = f"Set {{{steps_field}.key}}={now * by_steps} ({per_process * by_steps * world} samples)"
@@ -93,12 +127,12 @@ def group_size_at_least_two(run: RunConfig) -> Outcome:
     if missing := open_fields(run, "group_size"):
         return missing
     group = whole(run.value("group_size"))
-    if group is None or group >= 2:
+    if group is None or group >= 2 or _learns_from_a_teacher(run):
         return PASS
     return Hit(
         "group_size",
-        f"{{group_size.key}}={group}: an advantage compares answers to one prompt and needs at least 2; TRL stops at "
-        "start-up.",
+        f"{{group_size.key}}={group}: an advantage compares answers to one prompt and needs at least 2; {trainer(run)} "
+        "stops at start-up.",
         "Set {group_size.key}=8 (at least 2).",
         {"group_size": 8},
     )
@@ -112,7 +146,7 @@ def generation_batch_is_multiple(run: RunConfig) -> Outcome:
         return missing
     size, micro = _number(run, "generation_batch_size"), _number(run, "micro_batch_per_gpu")
     world = whole(run.value("world_size"))
-    if size < 1 or micro < 1:
+    if size < 1 or micro < 1 or run.value("sharding_backend") == "megatron":
         return NOT_APPLICABLE
     if world is None and size % micro == 0:
         return Unknown(frozenset([f"{run.key_of('world_size')} (works with a divisor of {size // micro})"]))
@@ -125,7 +159,7 @@ def generation_batch_is_multiple(run: RunConfig) -> Outcome:
     return Hit(
         "generation_batch_size",
         f"{{generation_batch_size.key}}={size} is no multiple of {micro} samples x {world or 1} processes = {step}; "
-        "TRL stops at start-up.",
+        f"{trainer(run)} stops at start-up.",
         f"Set {{generation_batch_size.key}}={better}.",
         {"generation_batch_size": better},
     )
@@ -134,13 +168,34 @@ def generation_batch_is_multiple(run: RunConfig) -> Outcome:
 def one_generation_size(run: RunConfig) -> Outcome:
     """generation_batch_size and steps_per_generation exclude each other."""
     both = [run.settings.get(name) for name in ("generation_batch_size", "steps_per_generation")]
-    if not all(setting is not None and setting.origin == "explicit" for setting in both):
+    if not all(setting is not None and setting.origin == "explicit" and setting.value is not None for setting in both):
         return PASS
+    if run.framework == "ms-swift" and "ms-swift" in run.versions and in_range(run.versions["ms-swift"], ">=4.2.0"):
+        return _sizes_agree(run)
     return Hit(
         "generation_batch_size",
         "{generation_batch_size.key}={generation_batch_size} and {steps_per_generation.key}={steps_per_generation} are "
-        "both set; each follows from the other, and TRL stops at start-up.",
+        f"both set; each follows from the other, and {trainer(run)} stops at start-up.",
         "Remove {generation_batch_size.key}.",
+    )
+
+
+def _sizes_agree(run: RunConfig) -> Outcome:
+    """ms-swift 4.2.0 and later take both, as long as they say the same."""
+    if missing := open_fields(run, "generation_batch_size", "steps_per_generation", "micro_batch_per_gpu"):
+        return missing
+    world = whole(run.value("world_size"))
+    if world is None:
+        return Unknown(frozenset([run.key_of("world_size")]))
+    steps, micro = _number(run, "steps_per_generation"), _number(run, "micro_batch_per_gpu")
+    if steps * micro * world == _number(run, "generation_batch_size"):
+        return PASS
+    return Hit(
+        "generation_batch_size",
+        f"{{generation_batch_size.key}}={{generation_batch_size}}, but {micro} samples x {world} processes x "
+        f"{{steps_per_generation.key}}={steps} = {steps * micro * world}; ms-swift stops at start-up.",
+        f"Set {{generation_batch_size.key}}={steps * micro * world}, or remove it.",
+        {"generation_batch_size": steps * micro * world},
     )
 
 
@@ -171,7 +226,7 @@ def eval_batch_holds_groups(run: RunConfig) -> Outcome:
     return Hit(
         "eval_batch_per_gpu",
         f"{{eval_batch_per_gpu.key}}={batch} x {world} processes = {batch * world} samples, which are no whole groups "
-        f"of {group} ({{{name}.key}}); with {{eval_strategy.key}}={strategy} TRL stops at start-up.",
+        f"of {group} ({{{name}.key}}); with {{eval_strategy.key}}={strategy} {trainer(run)} stops at start-up.",
         f"Set {{eval_batch_per_gpu.key}}={better}.",
         {"eval_batch_per_gpu": better},
     )
@@ -179,7 +234,7 @@ def eval_batch_holds_groups(run: RunConfig) -> Outcome:
 
 def tensor_parallel_divides(run: RunConfig) -> Outcome:
     """Colocated engines: vllm_tensor_parallel_size must divide the processes."""
-    if run.value("rollout_mode") != "colocate":
+    if run.value("rollout_mode") != "colocate" or run.value("use_vllm") is False:
         return NOT_APPLICABLE
     if missing := open_fields(run, "rollout_tensor_parallel"):
         return missing
@@ -194,7 +249,7 @@ def tensor_parallel_divides(run: RunConfig) -> Outcome:
     return Hit(
         "rollout_tensor_parallel",
         f"{{rollout_tensor_parallel.key}}={parallel} does not divide the {world} processes that share their GPUs with "
-        "vLLM; TRL stops at start-up.",
+        f"vLLM; {trainer(run)} stops at start-up.",
         f"Set {{rollout_tensor_parallel.key}}={better}.",
         {"rollout_tensor_parallel": better},
     )
@@ -222,6 +277,19 @@ def context_holds_completion(run: RunConfig) -> Outcome:
 
 
 # -- shared --
+
+
+def trainer(run: RunConfig) -> str:
+    """Who makes the check, for messages."""
+    return _CHECKS_ITSELF.get(run.framework, "TRL")
+
+
+def _learns_from_a_teacher(run: RunConfig) -> bool:
+    """ms-swift 4.4.0 and later: with a teacher a group of one has a signal."""
+    version = run.versions.get("ms-swift")
+    if run.framework != "ms-swift" or (version is not None and in_range(version, "<4.4.0")):
+        return False
+    return any(name.startswith("teacher") and item.value for name, item in run.native.items())
 
 
 def open_fields(run: RunConfig, *names: str) -> Unknown | None:

@@ -10,11 +10,18 @@ from ..configs.values import Unresolved
 from ..store.versions import in_range
 from .outcome import NOT_APPLICABLE, PASS, Hit, Outcome, Unknown
 
-# Policy losses by the release that brought them: the branches of `_compute_loss` in grpo_trainer.py at each tag
+# Policy losses by the release that brought them: the branches on loss_type in grpo_trainer.py at each tag
 _LOSSES = {
-    "grpo": "0.17.0", "bnpo": "0.17.0", "dr_grpo": "0.17.0", "dapo": "0.22.0", "cispo": "0.26.0", "sapo": "0.26.0",
-    "luspo": "0.28.0", "vespo": "1.0.0",
+    "trl": {
+        "grpo": "0.17.0", "bnpo": "0.17.0", "dr_grpo": "0.17.0", "dapo": "0.22.0", "cispo": "0.26.0",
+        "sapo": "0.26.0", "luspo": "0.28.0", "vespo": "1.0.0",
+    },
+    "ms-swift": {
+        "grpo": "3.4.0", "bnpo": "3.4.0", "dr_grpo": "3.4.0", "dapo": "3.11.0", "cispo": "3.11.0", "sapo": "3.11.0",
+        "real": "4.1.0", "fipo": "4.2.2",
+    },
 }  # fmt: skip
+_NEWEST_READ = {"trl": "1.16.0", "ms-swift": "4.6.0"}
 # What 0.22.0 and 0.22.1 make of scale_rewards
 _SWAPPED = {
     "group": "not divided by a standard deviation at all",
@@ -30,27 +37,26 @@ _ADAPTER = (
 
 def loss_type_known(run: RunConfig) -> Outcome:
     """The loss must be one that the release computes; another one stops the first training step."""
-    setting = run.settings.get("loss_type")
-    if run.value("adv_estimator") != "grpo" or setting is None or "trl" not in run.versions:
+    package = run.framework if run.framework in _LOSSES else "trl"
+    setting, version = run.settings.get("loss_type"), run.versions.get(package)
+    grpo = run.value("adv_estimator") in (("grpo",) if package == "trl" else ("grpo", "rloo", "reinforce_plus_plus"))
+    if not grpo or setting is None or version is None:
         return NOT_APPLICABLE
     if not setting.known:
         return Unknown(frozenset(["loss_type"]))
-    known = [name for name, since in _LOSSES.items() if in_range(run.versions["trl"], f">={since}")]
-    if setting.value in known or (setting.value not in _LOSSES and _newer_than_known(run)):
+    losses = _LOSSES[package]
+    known = [name for name, since in losses.items() if in_range(version, f">={since}")]
+    newer = in_range(version, f">{_NEWEST_READ[package]}")  # a release after those read may have a loss of its own
+    if setting.value in known or (setting.value not in losses and newer):
         return PASS
-    since = _LOSSES.get(str(setting.value))
-    later = f"{setting.value} came with TRL {since}" if since else f"no TRL release has {setting.value}"
+    title = "TRL" if package == "trl" else package
+    since = losses.get(str(setting.value))
+    later = f"{setting.value} came with {title} {since}" if since else f"no {title} release has {setting.value}"
     return Hit(
         "loss_type",
-        f"{setting.key}={setting.value}: {later}; TRL {run.versions['trl']} stops in the first step with "
-        "`Unknown loss type`.",
-        f"Set {setting.key} to one of {', '.join(known)}" + (f", or use TRL {since} or later." if since else "."),
+        f"{setting.key}={setting.value}: {later}; {title} {version} stops in the first step with `Unknown loss type`.",
+        f"Set {setting.key} to one of {', '.join(known)}" + (f", or use {title} {since} or later." if since else "."),
     )
-
-
-def _newer_than_known(run: RunConfig) -> bool:
-    """A release after the newest one read may have a loss that is not listed here."""
-    return in_range(run.versions["trl"], ">1.16.0")
 
 
 def scale_rewards_as_named(run: RunConfig) -> Outcome:
@@ -166,7 +172,7 @@ def recomputation_keeps_frozen_weights(run: RunConfig) -> Outcome:
 
 
 def reward_weights_match(run: RunConfig) -> Outcome:
-    """One weight for each reward function; a reward model is one more function."""
+    """One weight for each reward function; a reward model is one more function, several are several."""
     weights, functions = run.settings.get("reward_weights"), run.settings.get("reward_funcs")
     if weights is None or weights.value is None or functions is None or functions.value is None:
         return NOT_APPLICABLE
@@ -176,7 +182,7 @@ def reward_weights_match(run: RunConfig) -> Outcome:
         return Unknown(frozenset(["reward_weights" if given is None else "reward_funcs"]))
     if model is not None and not model.known:
         return Unknown(frozenset(["reward_model"]))
-    wanted += 1 if model is not None and model.value else 0
+    wanted += (_length(model.value) or 0) if model is not None and model.value else 0
     if given == wanted:
         return PASS
     return Hit(

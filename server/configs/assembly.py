@@ -17,7 +17,8 @@ from .values import InputError
 _CLAIMING = ("verl", "rllm", "easyr1", "trl", "openrlhf", "accelerate", "deepspeed", "seed")
 # Told by the programs and keys of knowledge/frameworks/recognised, so that their modules are imported only when needed
 _RECOGNISED = (
-    "areal", "megatron", "megatron-bridge", "mindie", "nemo-rl", "sglang", "skyrl", "slime", "vllm", "vllm-ascend",
+    "areal", "axolotl", "llama-factory", "megatron", "megatron-bridge", "mindie", "ms-swift", "nemo-rl", "sglang",
+    "skyrl", "slime", "vllm", "vllm-ascend",
 )  # fmt: skip
 ADAPTERS = (*_CLAIMING, *_RECOGNISED)
 _ALIASES = {

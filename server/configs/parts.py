@@ -60,7 +60,9 @@ _LAUNCHERS = {
     "deepspeed": "deepspeed",
     "deepspeed.launcher.runner": "deepspeed",
 }
-_TWO_WORD_COMMANDS = ("trl", "accelerate", "swift", "megatron", "vllm", "sglang", "rl", "axolotl", "llamafactory-cli")
+_TWO_WORD_COMMANDS = (
+    "trl", "accelerate", "swift", "megatron", "vllm", "sglang", "rl", "axolotl", "llamafactory-cli", "lmf",
+)  # fmt: skip
 
 
 def parts_of_command(command: Command, takes_arguments: bool = False) -> list[Part]:

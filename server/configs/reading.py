@@ -45,7 +45,7 @@ _SHEBANG = re.compile(r"#!.*\b(bash|sh|zsh|ksh|dash)\b")
 _LAUNCH_LINE = re.compile(
     r"^\s*(?:\$ )?(?:[A-Z_]\w*=\S* +)*(?:nohup +|sudo +|exec +|time +|uv run [^\n]*?|env +[^\n]*? )?"
     r"(?:python[\d.]* |torchrun |accelerate +launch|deepspeed |trl +\w|swift +\w|vllm +serve|ray +job|srun |bash "
-    r"|megatron +\w)",
+    r"|megatron +\w|axolotl +\w|llamafactory-cli +\w)",
     re.MULTILINE,
 )
 _SHELL_SIGNS = re.compile(r"\\\r?$|^\s*(?:export |set -|if \[|for \w+ in |declare |source )", re.MULTILINE)

@@ -87,6 +87,7 @@ class Rule(Entry):
     focus: list[Literal["nan", "muon", "streams", "moe", "fsdp", "zero", "knowledge"]] = []
     frameworks: list[str] = []
     affected: dict[str, str | list[str]] = {}
+    affected_in: dict[str, dict[str, str | list[str]]] = {}  # framework -> its own ranges, in the place of `affected`
     applies_when: Condition | None = None
     condition: Condition | None = None
     code: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
@@ -103,6 +104,8 @@ class Rule(Entry):
             raise ValueError("a rule with a condition has `message` and `anchor`")
         if self.verdict in ("refuted", "unverifiable"):
             raise ValueError(f"a {self.verdict} claim raises no finding, so it is no rule")
+        if not self.affected_in.keys() <= set(self.frameworks):
+            raise ValueError("`affected_in` names only frameworks of the rule")
         return self
 
 

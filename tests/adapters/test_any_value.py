@@ -21,6 +21,9 @@ PROGRAMS = {
     "easyr1": ("shell", "verl.trainer.main", ""),
     "rllm": ("shell", "rllm.trainer.verl.train_agent_ppo", ""),
     "seed": ("json", "", ""),
+    "ms-swift": ("shell", "swift rlhf", "--"),
+    "llama-factory": ("yaml", "", ""),
+    "axolotl": ("yaml", "", ""),
     "vllm": ("shell", "vllm serve", "--"),
     "sglang": ("shell", "sglang serve", "--"),
     "vllm_ascend": ("shell", "vllm serve", "--additional-config."),
@@ -31,6 +34,20 @@ PROGRAMS = {
     "megatron": ("shell", "train_rl.py", "--"),
     "megatron-bridge": ("shell", "scripts/training/run_recipe.py", ""),
     "slime": ("shell", "train.py", "--"),
+}
+# Keys that a derivation reads beside the fields
+EXTRA = {
+    "ms-swift": {
+        "rlhf_type",
+        "fsdp",
+        "val_dataset",
+        "split_dataset_ratio",
+        "teacher_model",
+        "train.gpus",
+        "soft_cache_length",
+    },
+    "llama-factory": {"stage", "pure_bf16", "use_galore"},
+    "axolotl": {"adapter", "bf16", "fp16", "gradient_checkpointing", "fsdp_config.x", "val_set_size", "plugins"},
 }
 POSITIONAL = {"vllm": {"model"}, "sglang": {"model_path"}}  # a word behind a switch is the model
 VALUES = st.one_of(
@@ -51,10 +68,23 @@ def keys_of(framework: str) -> list[str]:
     data = adapter(framework)
     groups = [
         data.get(name, {})
-        for name in ("fields", "derived_from", "hosted", "sampling", "dtensor", "megatron", "vllm", "sglang")
+        for name in (
+            "fields",
+            "derived_from",
+            "hosted",
+            "sampling",
+            "dtensor",
+            "megatron",
+            "vllm",
+            "sglang",
+            "mirrored",
+            "colocated",
+            "own",
+        )
     ]
     values = [keys for group in groups for keys in group.values()]
     names = {key.removeprefix("!") for keys in values for key in ([keys] if isinstance(keys, str) else keys)}
+    names |= EXTRA.get(framework, set())
     names |= set(data.get("readings", {})) | set(data.get("shared", {})) | set(data.get("shared", {}).values())
     return sorted(names)
 
@@ -66,11 +96,13 @@ def test_no_value_breaks_an_adapter(framework: str, data: Any) -> None:
     module = import_module(f"grpo_guard.configs.adapters.{framework.replace('-', '_')}")
     format, program, dashes = PROGRAMS[framework]
     chosen = data.draw(st.dictionaries(st.sampled_from(keys_of(framework)), VALUES, max_size=12))
+    if framework in ("ms-swift", "axolotl"):
+        chosen |= {"ms-swift": {"rlhf_type": "grpo"}, "axolotl": {"rl": "grpo"}}[framework]
     if framework == "rllm":
         chosen |= data.draw(st.sampled_from([{}, {"rllm/backend": "verl"}, {"rllm/backend": "tinker"}]))
         program = data.draw(st.sampled_from([program, "train.py"]))
     entries = [Entry(dashes + key, value, "run.sh", number) for number, (key, value) in enumerate(chosen.items(), 1)]
-    part = Part(format, "run.sh", program=program, entries=entries, data=chosen if format == "json" else None)
+    part = Part(format, "run.sh", program=program, entries=entries, data=chosen if format != "shell" else None)
     getattr(module, "claims", recognised.claims)(part)
     run = module.build([part], Options())
     table = module.batch(run)

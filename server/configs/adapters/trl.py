@@ -7,15 +7,15 @@ stands around them: accelerate, torchrun or deepspeed with a ds_config.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from ...store.index import adapter as adapter_data
 from ..keys import KeyTable, load
 from ..parts import Part
-from ..run_config import DEFAULT, EXPLICIT, RunConfig
+from ..run_config import RunConfig
 from . import trl_arguments, trl_defaults, trl_launch
 from .common import Options, apply_options, derive_moe, fill, product, start_run, whole
+from .hf_arguments import as_flags, label_below
 from .trl_arguments import Arguments
 
 # Arguments that only TRL's online trainers have, and those shared with every HF Trainer script
@@ -124,7 +124,7 @@ def _build_server(run: RunConfig, parts: list[Part], options: Options) -> RunCon
     program = next(part for part in parts if part.program.startswith("trl ") or "vllm_serve" in part.program)
     run.native = trl_arguments.flag_settings(program, table, run.lints)
     fill(run, adapter_data("trl")["serve_fields"], table, f"trl {table.version}")
-    _as_flags(run)
+    as_flags(run)
     run.derive("rollout_engine", "vllm", "trl vllm-serve")
     run.derive("rollout_mode", "server", "trl vllm-serve")
     apply_options(run, options)
@@ -136,24 +136,9 @@ def _fill(run: RunConfig, kind: str, arguments: Arguments, table: KeyTable) -> N
     fields = dict(adapter_data("trl")["fields"])
     version = f"{table.package} {table.version}"
     fill(run, fields, table if kind != "other" else None, version, defaults_known=known)
-    below = table.below
-    for name, setting in run.settings.items():
-        key = setting.key
-        if setting.origin == DEFAULT and below and below.exists(key) and below.default(key) == table.default(key):
-            run.settings[name] = replace(setting, version=f"transformers {below.version}")
+    label_below(run, table)
     if arguments.reader in ("trl", "script"):
-        _as_flags(run)
-
-
-def _as_flags(run: RunConfig) -> None:
-    """Unset fields of a launch are named as the flag that would set them."""
-    for name, key in run.keys.items():
-        setting = run.settings.get(name)
-        if key.startswith("-") or (setting is not None and setting.origin == EXPLICIT):
-            continue
-        run.keys[name] = f"--{key}"
-        if setting is not None:
-            run.settings[name] = replace(setting, key=f"--{key}")
+        as_flags(run)
 
 
 def batch(run: RunConfig) -> dict[str, Any]:

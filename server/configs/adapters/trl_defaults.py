@@ -28,7 +28,7 @@ def after_init(run: RunConfig, kind: str, version: str) -> None:
     _set_if_open(run, "group_size_eval", run.value("group_size"), "num_generations_eval unset: as num_generations")
     recompute = run.native.get("activation_checkpointing")
     _set_if_open(run, "gradient_checkpointing", recompute.value if recompute else False, "as activation_checkpointing")
-    _optimizer(run)
+    normal_optimizer(run)
     _rewards(run)
     _fused_loss(run, version)
     beta = run.value("kl_coef")
@@ -50,7 +50,7 @@ def _set_if_open(run: RunConfig, name: str, value: Any, note: str) -> None:
         run.derive(name, value, note, setting.key)
 
 
-def _optimizer(run: RunConfig) -> None:
+def normal_optimizer(run: RunConfig) -> None:
     """One name for the implementations of an optimizer: adamw_torch_fused -> adamw."""
     setting = run.settings.get("optimizer")
     if setting is None:
@@ -176,8 +176,14 @@ def batch_sizes(run: RunConfig, version: str) -> None:
     world, micro = whole(run.value("world_size")), whole(run.value("micro_batch_per_gpu"))
     accumulation = whole(run.value("gradient_accumulation"))
     run.derive("train_batch_samples", product(micro, world, accumulation), "micro-batch x processes x accumulation")
-    if in_range(version, "<0.17.0"):
-        return
+    if in_range(version, ">=0.17.0"):
+        generation_sizes(run)
+
+
+def generation_sizes(run: RunConfig) -> None:
+    """Samples per generation, and micro-steps that share them: one follows from the other, both from accumulation."""
+    world, micro = whole(run.value("world_size")), whole(run.value("micro_batch_per_gpu"))
+    accumulation = whole(run.value("gradient_accumulation"))
     size, steps = run.settings.get("generation_batch_size"), run.settings.get("steps_per_generation")
     size_open, steps_open = left_open(size), left_open(steps)
     if steps_open and size_open:

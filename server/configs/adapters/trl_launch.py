@@ -23,7 +23,13 @@ _TRAINER_FIELDS = (
 )  # fmt: skip
 
 
-def apply(run: RunConfig, parts: list[Part], arguments: Arguments, options: Options) -> None:
+Shipped = Mapping[str, dict[str, Setting]]
+"""ds_configs that a framework ships under a short name (`--deepspeed zero2`)."""
+
+
+def apply(
+    run: RunConfig, parts: list[Part], arguments: Arguments, options: Options, shipped: Shipped | None = None
+) -> None:
     """World size, sharding and DeepSpeed, from accelerate, torchrun, deepspeed and the arguments themselves."""
     extra = _handed_on(run, arguments, options)
     launch = accelerate.read(parts, options, extra)
@@ -41,7 +47,7 @@ def apply(run: RunConfig, parts: list[Part], arguments: Arguments, options: Opti
         launchers.record(run, size)
     elif "world_size" not in run.settings:
         _world_size_open(run, arguments)
-    ds_settings, ds_part = _ds_config(run, parts, launch, options)
+    ds_settings, ds_part = _ds_config(run, parts, launch, options, shipped or {})
     for name, setting in launch.options.items():
         run.native.setdefault(f"accelerate:{name}", setting)
     for key, setting in (ds_settings or {}).items():
@@ -134,7 +140,7 @@ def _autocast(run: RunConfig) -> None:
 
 
 def _ds_config(
-    run: RunConfig, parts: list[Part], launch: accelerate.Launch, options: Options
+    run: RunConfig, parts: list[Part], launch: accelerate.Launch, options: Options, shipped: Shipped
 ) -> tuple[dict[str, Setting] | None, Part | None]:
     """The ds_config in force: of the `deepspeed` argument, else accelerate's, else one that stands among the parts."""
     inline = {key.removeprefix("deepspeed."): item for key, item in run.native.items() if key.startswith("deepspeed.")}
@@ -143,6 +149,9 @@ def _ds_config(
     among = [part for part in parts if deepspeed.is_config(part)]
     named = run.native.get("deepspeed")
     if named is not None and isinstance(named.value, str) and named.value:
+        if named.value in shipped:
+            run.derive("sharding_backend", "deepspeed", "the deepspeed argument", named.key)
+            return shipped[named.value], None
         tail = named.value.rsplit("/", 1)[-1]
         loaded = options.load(named.value, named.file) if options.load is not None else []
         candidates = [part for part in among if part.path.rsplit("/", 1)[-1] == tail]

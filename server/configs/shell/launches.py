@@ -49,6 +49,7 @@ LAUNCHERS: dict[str, frozenset[str] | None] = {
     "vllm": frozenset({"serve"}),
     "sglang": frozenset({"serve", "launch_server"}),
     "llamafactory-cli": frozenset({"train", "chat", "api"}),
+    "lmf": frozenset({"train", "chat", "api"}),
     "axolotl": frozenset({"train", "vllm-serve"}),
     "lmdeploy": frozenset({"serve"}),
     "mindieservice_daemon": None,

@@ -1,0 +1,20 @@
+# grpo-guard-test: --version ms-swift=4.5.3 --version transformers=4.57.6
+# expect: prompts_per_step=16 samples_per_step=128
+CUDA_VISIBLE_DEVICES=0,1,2,3 NPROC_PER_NODE=4 \
+swift rlhf \
+    --rlhf_type grpo \
+    --model Qwen/Qwen2.5-7B-Instruct \
+    --tuner_type full \
+    --torch_dtype bfloat16 \
+    --use_vllm true \
+    --vllm_mode server \
+    --dataset AI-MO/NuminaMath-TIR#10000 \
+    --reward_funcs accuracy format \
+    --per_device_train_batch_size 4 \
+    --gradient_accumulation_steps 8 \
+    --num_generations 8 \
+    --max_completion_length 1024 \
+    --learning_rate 1e-6 \
+    --vllm_server_host 10.0.0.2 \
+    --vllm_server_port 8000 \
+    --deepspeed zero3
