@@ -69,7 +69,7 @@ def build() -> dict[str, Any]:
     pairs, images = KNOWLEDGE / "versions" / "known_bad.yaml", KNOWLEDGE / "versions" / "images.yaml"
     return {
         "fields": load(KNOWLEDGE / "fields.yaml"),
-        "adapters": {path.parent.name: load(path) for path in frameworks},
+        "adapters": {path.parent.name.replace("_", "-"): load(path) for path in frameworks},
         "bug_rules": [rule for path in bugs if (rule := compile_bug(path)) is not None],
         "rules": [compile_rule(path) for path in sorted((KNOWLEDGE / "rules").glob("*.yaml"))],
         "lints": load(KNOWLEDGE / "lints.yaml"),

@@ -65,11 +65,11 @@ def framework_of(text: str) -> str:
     if not text.strip():
         raise InputError("name the framework, e.g. framework=verl")
     plain = text.strip().lower().replace("_", "-").replace(" ", "-")
-    adapters = {adapter.replace("_", "-"): adapter for adapter in index()["adapters"] if adapter != "recognised"}
+    adapters: list[str] = [adapter for adapter in index()["adapters"] if adapter != "recognised"]
     common = names.framework(plain)
     for candidate in (plain, common, *(other for other in adapters if common and names.framework(other) == common)):
         if candidate in adapters:
-            return str(adapters[candidate])
+            return candidate
     if common:
         return common
     known = sorted({*adapters, *names.frameworks()})

@@ -64,7 +64,7 @@ class Writer:
         if style == "hydra":
             return f"{'+' if setting.added else ''}{setting.key}={_shell(setting.value)}"
         if style == "flags":
-            return _flag(setting)
+            return _flag(setting, bool(self.syntax.get("dashes")))
         tree = self._tree([setting])
         return (
             json.dumps(tree)[1:-1]
@@ -134,8 +134,10 @@ def _tables(framework: str, also: str, releases: Releases) -> list[KeyTable]:
     return tables
 
 
-def _flag(setting: Native) -> str:
-    name = f"--{_plain(setting.key)}"
+def _flag(setting: Native, dashes: bool) -> str:
+    """The flag and its value. dashes: the tables have underscores where the command line has dashes."""
+    head, dot, rest = _plain(setting.key).partition(".")
+    name = f"--{head.replace('_', '-') if dashes else head}{dot}{rest}"
     return name if setting.value is True else f"{name} {_shell(setting.value)}"
 
 

@@ -112,7 +112,7 @@ def newer_than_data(run: RunConfig) -> Iterable[str]:
 
 def _own(run: RunConfig) -> tuple[str, str]:
     """Package and release of the framework itself; the release is "" when it is not given."""
-    package = str(index()["adapters"].get(run.framework.replace("-", "_"), {}).get("package", run.framework))
+    package = str(index()["adapters"].get(run.framework, {}).get("package", run.framework))
     return package, run.versions.get(package, "")
 
 

@@ -19,5 +19,5 @@ def index() -> dict[str, Any]:
 
 def adapter(framework: str) -> dict[str, Any]:
     """Field map and names of one framework, from knowledge/frameworks/<name>/adapter.yaml."""
-    found: dict[str, Any] = index()["adapters"][framework.replace("-", "_")]
+    found: dict[str, Any] = index()["adapters"][framework.replace("_", "-")]
     return found

@@ -525,6 +525,7 @@ class Syntax(Strict):
     """How a framework's settings are written; see knowledge/avoid/syntax.yaml."""
 
     style: Literal["hydra", "flags", "yaml", "json"]
+    dashes: bool = False
     also: str = ""
     sections: dict[str, str] = {}
     backend: str = ""
