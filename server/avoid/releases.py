@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from ..configs.keys import versions as read_versions
+from ..configs.keys_data import key_data
 from ..configs.values import InputError
 from ..store import pins
 from ..store.index import index
@@ -60,7 +60,7 @@ class Releases:
 @lru_cache(maxsize=64)
 def newest_known(package: str) -> str | None:
     """The newest release whose keys or requirements were read."""
-    found = [read_versions(name)[-1] for name in key_frameworks().get(package, ())]
+    found = [key_data(name).newest for name in key_frameworks().get(package, ())]
     last = pins.last_read(package)
     return max([*found, *filter(None, [last])], key=parse, default=None)
 
@@ -73,7 +73,7 @@ def key_frameworks() -> dict[str, list[str]]:
     for name in (*adapters, "transformers"):
         package = str(adapters.get(name, {}).get("package", name))
         try:
-            read_versions(name)
+            key_data(name)
         except InputError:  # an adapter without a table of keys
             continue
         packages.setdefault(package, []).append(name)

@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..paths import data_dir
-from ..store.versions import parse
+from ..store.versions import is_development, parse
 from .values import InputError
 
 History = list[list[Any]]
@@ -47,12 +47,17 @@ class KeyData:
         self._content = content
         self._order = {version: index for index, version in enumerate(self.versions)}
 
+    @property
+    def newest(self) -> str:
+        """The newest version that is no development build: what is assumed when none is given."""
+        return next(version for version in reversed(self.versions) if not is_development(version))
+
     def nearest(self, version: str | None) -> tuple[int, bool, str]:
         """(index of the version to use, whether it is the one asked for, why not)."""
         newest = len(self.versions) - 1
         if version is None:
-            note = f"no {self.package} version given: {self.versions[newest]}, the newest known, is assumed"
-            return newest, False, note
+            released = self._order[self.newest]
+            return released, False, f"no {self.package} version given: {self.newest}, the newest known, is assumed"
         index = bisect_right(self.versions, parse(version), key=parse) - 1
         if index < 0:
             oldest = self.versions[0]

@@ -50,7 +50,7 @@ def _windows(package: str) -> Iterator[Row]:
         if len(points) > 1:
             earlier[label] = "; ".join(f"{since} {bounds or 'none'}" for since, bounds in points[:-1])
     if newest or earlier:
-        last = pins.last_read(package) or key_data(package).versions[-1]
+        last = pins.last_read(package) or key_data(package).newest
         yield {"kind": "asked for", "package": package, "release": last, "windows": newest, "earlier": earlier}
 
 

@@ -63,6 +63,11 @@ def is_final(text: str) -> bool:
     return kind == _FINAL and dev == _NO_DEV
 
 
+def is_development(text: str) -> bool:
+    """Whether the version is a development build (".dev")."""
+    return parse(text)[-1] != _NO_DEV
+
+
 def in_range(version: str, clauses: str) -> bool:
     """Whether the version satisfies every comma-separated clause, e.g. ">=0.7.1,<0.9.0"; "" allows all.
 
