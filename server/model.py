@@ -183,9 +183,8 @@ def to_dict(report: Report, detail: str = "full", limit: int | None = None) -> d
     """The report as plain JSON types.
 
     detail: "full" has everything; "normal" leaves out the effective settings and assumptions; "brief" also leaves out
-    titles, references, formulas, and edits (the fix says them in words).
-    limit: at most so many findings, unknown keys and undecided rules each; what was
-    cut is said in `notes`.
+    titles, references, formulas, and what would be said twice.
+    limit: at most so many findings, unknown keys and undecided rules each; what was cut is said in `notes`.
     """
     data: dict[str, Any] = plain(report)
     if detail != "full":
@@ -226,10 +225,19 @@ def _filled(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _brief_finding(row: dict[str, Any]) -> dict[str, Any]:
-    row = _without(row, "title", "references", "pattern")
-    if row.get("setting") and not row["setting"].get("line"):
-        row["setting"] = _without(row["setting"], "line")
+    """Without what the message says already; an edit of the setting that is shown does not repeat its place."""
+    row = _without(row, "title", "references", "pattern", *(("confidence",) if row.get("confidence") == "high" else ()))
+    setting = row.get("setting") or {}
+    if setting:
+        row["setting"] = _without(setting, "field", *(() if setting.get("line") else ("line",)))
+    if edits := (row.get("fix") or {}).get("edits"):
+        row["fix"]["edits"] = [_without(edit, *_shown_by(setting, edit)) for edit in edits]
     return row
+
+
+def _shown_by(setting: dict[str, Any], edit: dict[str, Any]) -> tuple[str, ...]:
+    same = all(edit.get(name) == setting.get(name) for name in ("key", "file", "line"))
+    return ("file", "line", "old") if same else ()
 
 
 def _filled_unknown(row: dict[str, Any]) -> dict[str, Any]:

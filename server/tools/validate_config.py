@@ -40,12 +40,12 @@ class ValidateConfig(Arguments):
 
 
 BRIEF_CHARS = 3_200
+_NAMES_CHARS = 200  # for the names of findings that have no room
 
 
 def run(asked: ValidateConfig, roots: Roots) -> Answer:
     """Read what was asked for, check it, and answer. Raises InputError."""
     # Imported with the first call, so that a client sees the tool list without waiting for the domain.
-    from ..lookup.short import fit, size
     from ..model import to_dict
     from ..validate import validate_targets, validate_text
 
@@ -66,9 +66,27 @@ def run(asked: ValidateConfig, roots: Roots) -> Answer:
         report = validate_text(asked.config, **options)
     data = to_dict(report, detail=asked.detail, limit=asked.limit)
     if asked.detail == "brief":
-        room = BRIEF_CHARS + size(data.get("seed_rules", []))  # 36 rows were asked for
-        fit(data, ["findings", "unknown_keys", "undecided"], room, "detail=normal shows them")
+        _fit(data)
     return Answer(data, summarize(data))
+
+
+def _fit(data: dict[str, Any]) -> None:
+    """Cut a brief answer to its size; a finding that has no room is still named, with its line."""
+    from ..lookup.short import fit, size
+
+    room = BRIEF_CHARS + size(data.get("seed_rules", []))  # 36 rows were asked for
+    findings = data["findings"]
+    if size(data) > room:
+        fit(data, ["findings", "unknown_keys", "undecided"], room - _NAMES_CHARS, "detail=normal shows them")
+    cut = [_name_of(finding) for finding in findings[len(data["findings"]) :]]
+    fitting = [name for number, name in enumerate(cut) if len("; ".join(cut[: number + 1])) <= _NAMES_CHARS]
+    if fitting:
+        data["notes"].append("also found: " + "; ".join(fitting))
+
+
+def _name_of(finding: dict[str, Any]) -> str:
+    line = (finding.get("setting") or {}).get("line")
+    return f"{finding['severity']} {finding['rule']}" + (f" (line {line})" if line else "")
 
 
 def _short(path: Path) -> Path:

@@ -69,16 +69,15 @@ async def test_an_absolute_path_inside_the_working_directory_is_shown_short(call
 async def test_edits_come_as_data_and_nothing_is_written(call, folder):
     result = await call(path="run.sh")
     (finding,) = [row for row in result.structured_content["findings"] if row["rule"] == "one-sample-groups"]
-    assert finding["fix"]["edits"] == [
-        {"key": "actor_rollout_ref.rollout.n", "value": 8, "file": "run.sh", "line": 3, "old": 1}
-    ]
+    assert finding["fix"]["edits"] == [{"key": "actor_rollout_ref.rollout.n", "value": 8}]  # of the setting shown
+    assert (finding["setting"]["file"], finding["setting"]["line"], finding["setting"]["value"]) == ("run.sh", 3, 1)
     assert finding["fix"]["safety"] == "unsafe"
     assert (folder / "run.sh").read_text() == SCRIPT
 
 
 async def test_a_certain_new_name_comes_as_an_edit(call):
     script = SCRIPT.replace("trainer.nnodes=1", "critic.model.fsdp_config.param_offload=True trainer.nnodes=1")
-    result = await call(config=script, versions={"verl": "0.8.0"})
+    result = await call(config=script, versions={"verl": "0.8.0"}, detail="normal")
     (finding,) = [row for row in result.structured_content["findings"] if row["rule"] == "unknown-key"]
     assert finding["fix"]["edits"] == [
         {
@@ -176,3 +175,15 @@ async def test_a_file_that_is_no_utf8_is_read_as_latin_1(call, folder):
     (folder / "bytes.sh").write_bytes(SCRIPT.encode().replace(b"data.train", b"data.tr\xff\xfein"))
     result = await call(path="bytes.sh")
     assert [row["key"] for row in result.structured_content["unknown_keys"]] == ["data.tr\xff\xfein_batch_size"]
+
+
+async def test_a_finding_that_has_no_room_is_named(call):
+    """A short answer shows the first findings whole; nobody must guess what the others are."""
+    script = SCRIPT.replace("trainer.nnodes=1", "critic.model.fsdp_config.param_offload=True trainer.nnodes=1")
+    shown = (await call(config=script, versions={"verl": "0.8.0"})).structured_content
+    whole = (await call(config=script, versions={"verl": "0.8.0"}, detail="normal")).structured_content
+    cut = [row for row in whole["findings"] if row["rule"] not in {row["rule"] for row in shown["findings"]}]
+    assert cut
+    (also,) = [note for note in shown["notes"] if note.startswith("also found: ")]
+    assert all(f"{row['severity']} {row['rule']}" in also for row in cut if row["severity"] == "error")
+    assert "error unknown-key (line 5)" in also

@@ -69,8 +69,8 @@ def test_nothing_safe_is_about_what_training_computes() -> None:
     assert safe == {
         # the launch stops without it
         "bypass-without-rollout-log-probs", "fused-kernels-without-packing", "layered-summon-with-dummy-load",
-        "openrlhf-async-sleep", "router-replay-without-rollout-routes", "sequence-parallel-without-packing",
-        "sync-rollout-mode-removed",
+        "nemo-rl-log-prob-chunks", "openrlhf-async-sleep", "router-replay-without-rollout-routes",
+        "sequence-parallel-without-packing", "sync-rollout-mode-removed",
         # nothing reads the key, or what it does has no effect
         "grad-overflow-check-without-effect", "openrlhf-gamma-ignored", "overlap-comm-on-one-gpu",
         "trl-gather-setting-unused-with-vllm", "weight-sync-backend-ignored",
