@@ -59,7 +59,7 @@ TOOLS: Sequence[Tool] = (
 )
 
 INSTRUCTIONS = (
-    "Checks RL post-training launch scripts and configs (verl, TRL, OpenRLHF, DeepSpeed, accelerate) before launch. "
+    "Checks RL post-training launch scripts and configs (verl, TRL, OpenRLHF, Megatron, vLLM and more) before launch. "
     "Pass a file's path or its text to validate_config. For a failed run: diagnose, then playbook, fixes. "
     "avoid writes settings that keep clear of a hazard. "
     "notebook://auto-memory is the index of what is known. It reads files only; it starts and changes nothing."
