@@ -194,6 +194,9 @@ def report(options: argparse.Namespace, tally: Tally, processes: list[Process]) 
     print(f"sent again  {tally.resent:,}")
     print(f"wrong       {dict(tally.wrong) or 0}")
     for process in processes:
+        if not process.memory:
+            print(f"memory      not measured: start {process.lives} on this port was a moment ago")
+            continue
         third = max(1, len(process.memory) // 3)
         first, last = max(process.memory[:third]), max(process.memory[-third:])
         print(f"memory      {first} MiB in the first third, {last} in the last (start {process.lives} on this port)")
