@@ -121,10 +121,22 @@ def _one_release_only(rule: Rule, run: RunConfig) -> str:
     for package, bounds in rule["affected"].items():
         if package in run.without:
             continue
-        ends = [re.findall(r"\d+\.\d+", spec) for spec in _specs(bounds)]
-        if package not in run.versions and all(len(pair) == 2 and pair[0] == pair[1] for pair in ends):
+        if package not in run.versions and all(_within_a_minor_release(spec) for spec in _specs(bounds)):
             return str(package)
     return ""
+
+
+_MINOR_RANGE = re.compile(r">=(\d+)\.(\d+)[\w.]*,?\s*(<=?)(\d+)\.(\d+)((?:\.0)*$)?")
+
+
+def _within_a_minor_release(spec: str) -> bool:
+    """Whether a range has patch releases of one minor release only: ">=0.3.1,<=0.3.4", or ">=0.3.1,<0.4.0"."""
+    match = _MINOR_RANGE.match(spec.strip())
+    if match is None:
+        return False
+    first, last = (int(match[1]), int(match[2])), (int(match[4]), int(match[5]))
+    ends_before = match[3] == "<" and match[6] is not None
+    return last == first or (ends_before and last == (first[0], first[1] + 1))
 
 
 def _may_be_set_elsewhere(anchor: str, run: RunConfig) -> bool:

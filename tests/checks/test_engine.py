@@ -90,6 +90,25 @@ class TestVersions:
         run = a_run({"deepspeed": version}, zero_stage=2, overlap_comm=True)
         assert isinstance(answer(a_rule(**BELOW_0_19_3), run).outcome, Hit) is fires
 
+    @pytest.mark.parametrize(
+        ("bounds", "is_asked_for"),
+        [
+            (">=0.18.1,<=0.18.3", True),
+            (">=0.18.1,<0.18.3", True),
+            (">=0.18.0,<0.19.0", True),  # the last release with the fault is a 0.18
+            (">=0.18.0,<0.19.1", False),
+            (">=0.18.0,<0.20.0", False),
+            (">=0.17.6,<0.18.3", False),
+            ("<0.19.0", False),
+            (">=0.18.0", False),
+        ],
+    )
+    def test_a_fault_of_one_minor_release_asks_for_the_version(self, bounds: str, is_asked_for: bool) -> None:
+        """Told as possible, nearly everybody would read of a fault that hardly anybody has."""
+        verdict = answer(a_rule(affected={"deepspeed": bounds}), a_run(zero_stage=2, overlap_comm=True))
+        assert (verdict.finding is None) is is_asked_for
+        assert not is_asked_for or verdict.outcome == Unknown(frozenset(["deepspeed_version"]))
+
     def test_an_unknown_version_is_possible_and_never_an_error(self) -> None:
         finding = answer(a_rule(**BELOW_0_19_3), a_run(zero_stage=2, overlap_comm=True)).finding
         assert finding is not None

@@ -57,8 +57,11 @@ def _drop(reward: Points) -> Iterator[LogSignal]:
     floor = max(4 * reward.noise, 0.02)
     level = abs(values[peak]) or 1.0
     if lost > floor and (lost > 0.6 * gained if gained > floor else lost > 0.5 * level):
-        text = f"{reward.name} fell from {number(values[peak])} at step {number(steps[peak])} to {number(reward.tail)}"
-        onset = next((place for place, step in enumerate(reward.steps) if step > steps[peak]), 0)
+        # it may have stood at its best for a while: what is asked is when it left
+        left = max(place for place, value in enumerate(values) if value >= values[peak] - floor)
+        onset = next((place for place, step in enumerate(reward.steps) if step > steps[left]), 0)
+        since = number(reward.steps[onset])
+        text = f"{reward.name} fell from {number(values[left])}, since step {since}, to {number(reward.tail)}"
         yield seen("reward_drop", text, reward, onset)
 
 
