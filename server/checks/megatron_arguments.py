@@ -21,6 +21,8 @@ def global_batch_divides(run: RunConfig) -> Outcome:
 
     Source: ConstantNumMicroBatchesCalculator in megatron/core/num_microbatches_calculator.py.
     """
+    if _given(run, "decrease-batch-size-if-needed"):
+        return NotApplicable("the batch is rounded down to whole micro-batches")
     if missing := open_question(run, "train_batch_samples", "micro_batch_per_gpu"):
         return missing
     samples, micro = number(run, "train_batch_samples"), number(run, "micro_batch_per_gpu")
@@ -41,6 +43,10 @@ def global_batch_divides(run: RunConfig) -> Outcome:
         f"Set {{train_batch_samples.key}}={better}.",
         {"train_batch_samples": better},
     )
+
+
+def _given(run: RunConfig, *flags: str) -> bool:
+    return any(bare(key) in flags for key in run.native)
 
 
 def rollout_fills_global_batches(run: RunConfig) -> Outcome:
@@ -107,7 +113,7 @@ def interleaving_has_stages(run: RunConfig) -> Outcome:
     if missing := open_question(run, "pipeline_parallel", given):
         return missing
     stages = number(run, "pipeline_parallel")
-    overlapped = not any(bare(key) == "no-overlap-p2p-communication" for key in run.native)
+    overlapped = not _given(run, "no-overlap-p2p-communication")
     least = 2 if overlapped else 3
     if not stages or stages >= least:
         return PASS
@@ -148,7 +154,8 @@ def torch_fsdp2_is_possible(run: RunConfig) -> Outcome:
 
 
 def megatron_fsdp_is_possible(run: RunConfig) -> Outcome:
-    """What `--use-megatron-fsdp` refuses: other checkpoint formats (from 0.14), other optimizers (from 0.18)."""
+    """What `--use-megatron-fsdp` refuses: other checkpoint formats (from 0.14), Muon (from 0.16), any optimizer but
+    adam and sgd (from 0.18)."""
     if run.value("use_megatron_fsdp") is not True:
         return NOT_APPLICABLE
     version = run.versions.get("megatron-core")
@@ -156,7 +163,8 @@ def megatron_fsdp_is_possible(run: RunConfig) -> Outcome:
     if (stored := run.value("checkpoint_format")) is not None and stored != "fsdp_dtensor":
         found.append(("checkpoint_format", f"{{checkpoint_format.key}}={stored}"))
     optimizer = run.value("optimizer")
-    if isinstance(optimizer, str) and optimizer not in ("adam", "sgd") and in_range(version or "0.18.0", ">=0.16.0"):
+    refused = ">=0.16.0" if optimizer == "muon" else ">=0.18.0"
+    if isinstance(optimizer, str) and optimizer not in ("adam", "sgd") and in_range(version or "0.18.0", refused):
         found.append(("optimizer", f"{{optimizer.key}}={optimizer}"))
     return _refused(run, "use_megatron_fsdp", found, "--ckpt-format fsdp_dtensor and --optimizer adam")
 
@@ -197,6 +205,8 @@ def muon_overlap_is_possible(run: RunConfig) -> Outcome:
 
 def length_is_given_once(run: RunConfig) -> Outcome:
     """Iterations and samples both given: one of them must count the run."""
+    if _given(run, "skip-train") and in_range(run.versions.get("megatron-core") or "0.17.0", ">=0.17.0"):
+        return NotApplicable("nothing is trained")
     both = [name for name in ("train_iters", "train_samples") if number(run, name)]
     if len(both) < 2:
         return PASS if both else NOT_APPLICABLE

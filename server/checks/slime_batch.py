@@ -44,6 +44,8 @@ def rollout_leaves_nothing_over(run: RunConfig) -> Outcome:
 def _leftover(run: RunConfig, consequence: str) -> Outcome:
     if run.value("loss_type") == "sft_loss":
         return NotApplicable("supervised training")
+    if "--use-dynamic-global-batch-size" in run.native:  # 0.2.2 - 0.2.4
+        return NotApplicable("the global batch follows the samples of each rollout")
     if missing := open_question(run, "rollout_batch_prompts", "group_size", "train_batch_samples"):
         return missing
     samples, step = _rollout(run), number(run, "train_batch_samples")

@@ -198,11 +198,11 @@ def test_all_leaves_out_what_is_for_runs_of_one_kind():
 
 
 def test_a_framework_without_an_adapter_gets_words_and_no_fragment(monkeypatch):
-    monkeypatch.delitem(index()["adapters"], "slime")
-    answer = avoid("moe", "slime")
+    monkeypatch.delitem(index()["adapters"], "nemo-rl")
+    answer = avoid("moe", "nemo-rl")
     assert answer["fragment"] == "" and answer["lines"]
     assert all(line["text"].startswith("# ") for line in answer["lines"])
-    assert any("no native fragment is known for slime" in note for note in answer["notes"])
+    assert any("no native fragment is known for nemo-rl" in note for note in answer["notes"])
 
 
 @pytest.mark.parametrize("name", ["megatron", "Megatron-LM", "megatron_core", "mcore"])

@@ -144,8 +144,9 @@ def outside(bounds: str | list[str]) -> str:
 FIELDS = {
     "rollout_engine": "vllm", "rollout_engines": 4, "lora_rank": 16, "lora_merge": False, "zero_stage": 3,
     "sharding_backend": "fsdp", "is_moe": True, "optimizer": "muon", "weight_sync_backend": "nccl",
-    "model": "Qwen/Qwen3.5-VL-30B-A3B",
+    "model": "Qwen/Qwen3.5-VL-30B-A3B", "use_vllm": True, "rollout_adapter_sync": True,
 }  # fmt: skip
+OWN_FIELDS = {"unsloth-trl-checkpointing": {"model": "google/gemma-4-E4B-it"}}
 
 
 @pytest.mark.parametrize("name", sorted(PAIRS))
@@ -154,7 +155,8 @@ class TestEveryPair:
         return {package: inside(bounds) for package, bounds in PAIRS[name]["affected"].items()}
 
     def run(self, name: str, versions: dict[str, str]) -> Any:
-        return check_rule(PAIRS[name], a_run(PAIRS[name]["frameworks"][0], versions, **FIELDS))
+        fields = {**FIELDS, **OWN_FIELDS.get(name, {})}
+        return check_rule(PAIRS[name], a_run(PAIRS[name]["frameworks"][0], versions, **fields))
 
     def test_it_is_found_with_its_versions_in_the_message(self, name: str) -> None:
         versions = self.versions(name)
@@ -178,6 +180,20 @@ class TestEveryPair:
         if PAIRS[name]["severity"] == "error":
             assert PAIRS[name]["verdict"] == "confirmed"
             assert PAIRS[name]["condition"] != ["const", True]
+
+
+@pytest.mark.parametrize(
+    "name, field",
+    [
+        ("unsloth-trl-checkpointing", {"model": "Qwen/Qwen3-8B"}),
+        ("ms-swift-vllm-lora", {"rollout_adapter_sync": False}),
+        ("verl-vllm-before-0.18", {"device": "npu"}),
+    ],
+)
+def test_a_pair_concerns_some_runs_only(name: str, field: dict[str, Any]):
+    versions = {package: inside(bounds) for package, bounds in PAIRS[name]["affected"].items()}
+    run = a_run(PAIRS[name]["frameworks"][0], versions, **{**FIELDS, **OWN_FIELDS.get(name, {}), **field})
+    assert isinstance(check_rule(PAIRS[name], run).outcome, Pass)
 
 
 def test_a_pair_is_found_in_a_real_script():
