@@ -204,7 +204,7 @@ def eval_batch_holds_groups(run: RunConfig) -> Outcome:
 
     The assertion is in 0.15.0 to 0.19.1 and again from 0.22.0.
     """
-    version = run.versions.get("trl")
+    version = None if run.framework in _CHECKS_ITSELF else run.versions.get("trl")
     if version is not None and (in_range(version, "<0.15.0") or in_range(version, ">=0.20.0,<0.22.0")):
         return NOT_APPLICABLE
     strategy = run.value("eval_strategy")

@@ -145,7 +145,8 @@ def _mirrored(given: Mapping[str, Setting], table: KeyTable) -> _Mirror:
 
 
 def _hand_on(mirror: _Mirror, name: str, keys: Sequence[str], given: Mapping[str, Setting], table: KeyTable) -> None:
-    written = next((given[key] for key in keys if key in given and given[key].value is not None), None)
+    known = [key for key in keys if table.known(key)]  # pydantic drops the others
+    written = next((given[key] for key in known if key in given and given[key].value is not None), None)
     if written is not None:
         mirror.add(name, written, written.key, written.value)
         return
