@@ -28,8 +28,10 @@ def group_divides_generation_batch(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE  # group_size_at_least_two speaks
     if _counts_one_process(run):
         return _groups_of_one_process(run)
-    if run.value("sharding_backend") == "megatron":
-        return _stated_generation_batch(run, group)  # whole global batches, whatever the micro-batch is
+    if run.value("sharding_backend") == "megatron":  # whole global batches, whatever the micro-batch is
+        version = run.versions.get("ms-swift")  # before 4.2.0 what is left over is dropped without a check
+        old = version is not None and in_range(version, "<4.2.0")
+        return NOT_APPLICABLE if old else _stated_generation_batch(run, group)
     total = run.settings.get("generation_batch_size")
     if total is not None and total.origin != DEFAULT and total.origin != "derived" and whole(total.value) is not None:
         return _stated_generation_batch(run, group)
