@@ -48,7 +48,7 @@ def losses_go_together(run: RunConfig) -> Outcome:
                 ("rollout_is",),
                 lambda value: value is True,
                 "rollout_is",
-                f"{{sapo.key}} does not go with {{rollout_is.key}}; {_STOPS}",
+                "{sapo.key} does not go with {rollout_is.key}; AReaL stops at start-up (before 1.0.1 in a step).",
                 "Set {rollout_is.key}=false.",
                 {"rollout_is": False},
             ),

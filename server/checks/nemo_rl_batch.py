@@ -1,4 +1,4 @@
-"""NeMo-RL's arithmetic: parallel sizes over GPUs, samples over optimizer batches, ranks and micro-batches.
+"""NeMo-RL's arithmetic: parallel sizes over GPUs, samples over optimizer batches and ranks; the reference.
 
 `grpo.num_prompts_per_step` counts prompts, `policy.train_global_batch_size` samples.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..configs.adapters.common import product
 from ..configs.run_config import RunConfig
+from ..store.versions import in_range
 from .divisors import divisor_at_most, positive
 from .outcome import NOT_APPLICABLE, PASS, Hit, Outcome
 from .verl_common import next_multiple, open_question
@@ -82,4 +83,22 @@ def micro_batch_divides(run: RunConfig) -> Outcome:
         f"{{micro_batch_per_gpu.key}}={micro}; the first training step stops with an assertion.",
         f"Set {{micro_batch_per_gpu.key}}={better}.",
         {"micro_batch_per_gpu": better},
+    )
+
+
+def reference_is_computed(run: RunConfig) -> Outcome:
+    """A KL penalty needs the reference's log-probs. 0.6.0 looks at it in synchronous training only, and computes them
+    in asynchronous training whatever the switch says."""
+    if run.value("skip_ref_log_probs") is not True:
+        return open_question(run, "skip_ref_log_probs") or NOT_APPLICABLE
+    if not run.value("kl_coef"):
+        return open_question(run, "kl_coef") or NOT_APPLICABLE
+    version = run.versions.get("nemo-rl")
+    old = version is not None and in_range(version, "<0.7.0")
+    if old and run.value("async_training") is not False:
+        return open_question(run, "async_training") or NOT_APPLICABLE
+    return Hit(
+        "skip_ref_log_probs",
+        "{skip_ref_log_probs.key} is on with {kl_coef.key}={kl_coef}; NeMo-RL stops before the first step.",
+        "Set {kl_coef.key}=0, or compute the reference.",
     )

@@ -20,7 +20,12 @@ _NO_VERSION = NotApplicable("only some TRL releases ask for this; give the versi
 
 
 def group_divides_generation_batch(run: RunConfig) -> Outcome:
-    """A generation batch must hold whole groups (0.17.0 and later; RLOO from 0.22.0)."""
+    """A generation batch must hold whole groups (0.17.0 and later; RLOO from 0.22.0); axolotl asks for more."""
+    outcome = _holds_groups(run)
+    return _group_for_each_process(run) or outcome if outcome is PASS and run.framework == "axolotl" else outcome
+
+
+def _holds_groups(run: RunConfig) -> Outcome:
     if run.value("adv_estimator") == "rloo" and not _at(run, ">=0.22.0"):
         return NOT_APPLICABLE
     group = whole(run.value("group_size"))
@@ -28,8 +33,10 @@ def group_divides_generation_batch(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE  # group_size_at_least_two speaks
     if _counts_one_process(run):
         return _groups_of_one_process(run)
-    if run.value("sharding_backend") == "megatron":
-        return _stated_generation_batch(run, group)  # whole global batches, whatever the micro-batch is
+    if run.value("sharding_backend") == "megatron":  # whole global batches, whatever the micro-batch is
+        version = run.versions.get("ms-swift")  # before 4.2.0 what is left over is dropped without a check
+        old = version is not None and in_range(version, "<4.2.0")
+        return NOT_APPLICABLE if old else _stated_generation_batch(run, group)
     total = run.settings.get("generation_batch_size")
     if total is not None and total.origin != DEFAULT and total.origin != "derived" and whole(total.value) is not None:
         return _stated_generation_batch(run, group)
@@ -41,9 +48,13 @@ def group_divides_generation_batch(run: RunConfig) -> Outcome:
 
 
 def _counts_one_process(run: RunConfig) -> bool:
-    """axolotl 0.17.0 and later refuse a stated group size that the samples of one process are no multiple of."""
+    """axolotl 0.17.0 to 0.20.0 refuse a stated group size that the samples of one process are no multiple of."""
+    return _axolotl(run, ">=0.17.0,<0.21.0") and _stated(run)
+
+
+def _axolotl(run: RunConfig, versions: str) -> bool:
     version = run.versions.get("axolotl")
-    return run.framework == "axolotl" and version is not None and in_range(version, ">=0.17.0") and _stated(run)
+    return run.framework == "axolotl" and version is not None and in_range(version, versions)
 
 
 def _stated(run: RunConfig) -> bool:
@@ -57,7 +68,7 @@ def _groups_of_one_process(run: RunConfig) -> Outcome:
     steps = _number(run, "gradient_accumulation")
     if group < 1 or micro < 1 or micro * steps % group == 0:
         return PASS
-    better = group // gcd(group, micro)
+    better = _enough_steps(run, micro, group)
     return Hit(
         "group_size",
         f"{{micro_batch_per_gpu.key}}={micro} x {{gradient_accumulation.key}}={steps} = {micro * steps} samples of one "
@@ -66,6 +77,35 @@ def _groups_of_one_process(run: RunConfig) -> Outcome:
         f"Set {{gradient_accumulation.key}}={better} ({micro * better} samples), or trl.generation_batch_size.",
         {"gradient_accumulation": better},
     )
+
+
+def _enough_steps(run: RunConfig, micro: int, group: int) -> int:
+    """The fewest micro-batches of whole groups, one for each process."""
+    whole_groups = micro * group // gcd(micro, group)
+    least = group * (whole(run.value("world_size")) or 1)
+    return -(-least // whole_groups) * whole_groups // micro
+
+
+def _group_for_each_process(run: RunConfig) -> Hit | None:
+    """axolotl 0.17.0 and later want a group for each process; below 0.21.0 they count one process's samples alone."""
+    world, group = whole(run.value("world_size")) or 1, _number(run, "group_size")
+    if world < 2 or not _axolotl(run, ">=0.17.0") or not _written(run, "group_size"):
+        return None
+    micro, steps = _number(run, "micro_batch_per_gpu"), _number(run, "gradient_accumulation")
+    stated, field = _written(run, "generation_batch_size"), "gradient_accumulation"
+    size, shown = micro * steps, f"{{micro_batch_per_gpu.key}} x {{{field}.key}} = {micro * steps}"
+    better = _enough_steps(run, micro, group) if micro else 0
+    if stated:
+        field, size = "generation_batch_size", _number(run, "generation_batch_size")
+        shown, better = f"{{{field}.key}}={size}", group * world
+    elif _axolotl(run, ">=0.21.0"):
+        size, shown = size * world, f"{shown} x {world} processes = {size * world}"
+        better = group // gcd(group, micro) if micro else 0
+    if size < 1 or size >= group * world:
+        return None
+    text = f"{shown} is below {{group_size.key}}={group} x {world} processes = {group * world}"
+    fix = f"Set {{{field}.key}}={better}."
+    return Hit(field, f"{text}; axolotl stops when it reads the config.", fix, {field: better})
 
 
 def _stated_generation_batch(run: RunConfig, group: int | None) -> Outcome:
@@ -204,7 +244,7 @@ def eval_batch_holds_groups(run: RunConfig) -> Outcome:
 
     The assertion is in 0.15.0 to 0.19.1 and again from 0.22.0.
     """
-    version = run.versions.get("trl")
+    version = None if run.framework in _CHECKS_ITSELF else run.versions.get("trl")
     if version is not None and (in_range(version, "<0.15.0") or in_range(version, ">=0.20.0,<0.22.0")):
         return NOT_APPLICABLE
     strategy = run.value("eval_strategy")

@@ -22,6 +22,7 @@ _LOSSES = {
     },
 }  # fmt: skip
 _NEWEST_READ = {"trl": "1.16.0", "ms-swift": "4.6.0"}
+_GYM = ("use_gym_env", "gym_env")
 # What 0.22.0 and 0.22.1 make of scale_rewards
 _SWAPPED = {
     "group": "not divided by a standard deviation at all",
@@ -178,6 +179,8 @@ def reward_weights_match(run: RunConfig) -> Outcome:
         return NOT_APPLICABLE
     given, wanted = _length(weights.value), _length(functions.value)
     model = run.settings.get("reward_model")
+    if any(name in run.native and run.native[name].value for name in _GYM):
+        return NOT_APPLICABLE  # ms-swift: a gym's reward is one more function or the only one, by version
     if given is None or wanted is None:
         return Unknown(frozenset(["reward_weights" if given is None else "reward_funcs"]))
     if model is not None and not model.known:

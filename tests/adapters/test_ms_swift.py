@@ -215,6 +215,8 @@ def findings(tmp_path: Path, text: str, **versions: str) -> set[str]:
 
 
 COLOCATE = GRPO.format(more="", tuner="train_type", processes="4")
+LORA_SYNC = " --vllm_enable_lora true"
+ROLLOUT = "swift rollout --model Qwen/Qwen2.5-7B"
 SERVER = COLOCATE.replace("--vllm_mode colocate --sleep_level 1", "--vllm_mode server --vllm_server_host 10.0.0.2")
 
 
@@ -222,16 +224,16 @@ SERVER = COLOCATE.replace("--vllm_mode colocate --sleep_level 1", "--vllm_mode s
     ("bug", "text", "affected", "fixed"),
     [
         ("ms-swift-6275", COLOCATE + " --padding_free true --attn_impl flash_attn", "3.9.1", "3.9.2"),
-        ("ms-swift-7017", COLOCATE.replace("sleep_level 1", "sleep_level 2"), "3.11.0", "3.11.1"),
+        ("ms-swift-7017", COLOCATE.replace("sleep_level 1", "sleep_level 2") + LORA_SYNC, "3.11.0", "3.11.1"),
         ("ms-swift-8102", COLOCATE.replace("zero2", "zero3") + " --multi_turn_scheduler m", "3.12.6", "4.0.0"),
         ("ms-swift-8275", COLOCATE + " --vllm_enable_lora true --resume_from_checkpoint out/1", "4.0.1", "4.0.2"),
         ("ms-swift-9775", SERVER + " --async_generate true", "4.4.1", "4.4.2"),
         ("ms-swift-9793", COLOCATE.replace("--deepspeed zero2", "--fsdp fsdp2 --offload_model true"), "4.4.2", "4.5.0"),
-        ("ms-swift-9856", SERVER + " --vllm_enable_lora true", "4.4.2", "4.5.0"),
+        ("ms-swift-9856", ROLLOUT + " --vllm_enable_lora true --multi_turn_scheduler m", "4.4.2", "4.5.0"),
         ("ms-swift-8427", MEGATRON.format(more=""), "4.0.2", "4.0.3"),
         ("ms-swift-9590", MEGATRON.format(more="--torch_dtype bfloat16"), "4.3.1", "4.3.2"),
         ("ms-swift-9921", MEGATRON.format(more="--kl_in_reward true --beta 0.01"), "4.5.2", "4.5.3"),
-        ("ms-swift-7858", "swift rollout --model Qwen/Qwen2.5-7B --vllm_data_parallel_size 4\n", "3.12.2", "3.12.3"),
+        ("ms-swift-7858", ROLLOUT + " --vllm_data_parallel_size 4", "3.12.2", "3.12.3"),
     ],
 )
 def test_a_bug_is_told_in_the_releases_that_have_it(tmp_path, bug: str, text: str, affected: str, fixed: str) -> None:

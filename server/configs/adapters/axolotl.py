@@ -139,13 +139,16 @@ def _mirrored(given: Mapping[str, Setting], table: KeyTable) -> _Mirror:
     value = recompute.value if recompute is not None else False
     on = value if isinstance(value, Unresolved) else value not in (False, None)
     mirror.add("gradient_checkpointing", recompute, "gradient_checkpointing", on)
+    for key in (key for key in given if key.startswith("gradient_checkpointing_kwargs")):
+        mirror.add(key, given[key], key, given[key].value)
     if given["rl"].value == "gdpo" and "multi_objective_aggregation" not in mirror.keys:
         mirror.add("multi_objective_aggregation", given["rl"], "rl", "normalize_then_sum")
     return mirror
 
 
 def _hand_on(mirror: _Mirror, name: str, keys: Sequence[str], given: Mapping[str, Setting], table: KeyTable) -> None:
-    written = next((given[key] for key in keys if key in given and given[key].value is not None), None)
+    known = [key for key in keys if table.known(key)]  # pydantic drops the others
+    written = next((given[key] for key in known if key in given and given[key].value is not None), None)
     if written is not None:
         mirror.add(name, written, written.key, written.value)
         return

@@ -23,6 +23,7 @@ def apply(run: RunConfig, kind: str, table: KeyTable) -> None:
     if kind == "rollout":
         run.derive("rollout_engine", "vllm", "swift rollout")
         run.derive("rollout_mode", "server", "swift rollout")
+        _off_when_null(run, "multi_turn")
         return
     trl_defaults.normal_optimizer(run)
     _adapter(run)
