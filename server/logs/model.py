@@ -29,6 +29,8 @@ class Series:
 
     def finite(self) -> Iterator[tuple[float, float, int]]:
         """Step, value and line of what is a number."""
+        if all(map(math.isfinite, self.values)):
+            return zip(self.steps, self.values, self.lines, strict=True)
         return (row for row in zip(self.steps, self.values, self.lines, strict=True) if math.isfinite(row[1]))
 
     def not_finite(self) -> Iterator[tuple[float, float, int]]:
