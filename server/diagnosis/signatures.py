@@ -102,11 +102,12 @@ class Scan:
                 self._live.pop(shape, None)
 
     def _open(self, shapes: Iterable[bytes], chunk: Sequence[str]) -> dict[bytes, list[_Signature]]:
-        """By shape the signatures without a hit of which all pieces stand somewhere in the chunk."""
+        """By shape the signatures without a hit that stand somewhere in the chunk, as far as a look at it whole says."""
         rows = {shape: self._live[shape] for shape in shapes}
-        wanted = {row for found in rows.values() for row in found if row.entry not in self._hits}
-        text = "\n".join(chunk).lower() if wanted else ""
-        there = {row for row in wanted if all(piece in text for piece in row.pieces)}
+        wanted = {row for found in set(rows.values()) for row in found if row.entry not in self._hits}
+        text = "\n".join(chunk) if wanted else ""
+        lowered = text.lower()
+        there = {row for row in wanted if all(piece in lowered for piece in row.pieces) and row.may_be_in(text)}
         return {shape: kept for shape, found in rows.items() if (kept := [row for row in found if row in there])}
 
     def _learn(self, shapes: Sequence[bytes]) -> None:
@@ -143,6 +144,12 @@ class _Signature:
     words: frozenset[bytes]
     pieces: tuple[str, ...]
     shape: tuple[bytes, ...]  # of the pieces, where no word is required
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether a line of the text may match; what looks ahead is not asked, since it sees the line's end."""
+        if "(?" in self.pattern.replace("(?:", ""):
+            return True
+        return re.compile(self.pattern, re.IGNORECASE | re.MULTILINE).search(text) is not None
 
     def fits(self, shape: bytes) -> bool:
         """Whether a text of this shape has all words, or else all pieces."""
