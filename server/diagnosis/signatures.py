@@ -102,7 +102,7 @@ class Scan:
                 self._live.pop(shape, None)
 
     def _open(self, shapes: Iterable[bytes], chunk: Sequence[str]) -> dict[bytes, list[_Signature]]:
-        """By shape the signatures without a hit that stand somewhere in the chunk, as far as a look at it whole says."""
+        """By shape the signatures without a hit that may stand in the chunk, after a look at it as a whole."""
         rows = {shape: self._live[shape] for shape in shapes}
         wanted = {row for found in set(rows.values()) for row in found if row.entry not in self._hits}
         text = "\n".join(chunk) if wanted else ""

@@ -1,7 +1,7 @@
 """The compiled knowledge: a file of JSON lines made by scripts/build_index.py, so that start-up parses no YAML.
 
-Its first line is a table of contents; every section, adapter and rule is a line of its own, parsed when it is first asked
-for: a check of one run needs the rules of one framework.
+Its first line is a table of contents; every section, adapter and rule is a line of its own, parsed when it is first
+asked for: a check of one run needs the rules of one framework.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GROUPS = ("rules", "bug_rules", "pair_rules")
 
 @cache
 def index() -> dict[str, Any]:
-    """The whole: the sections, "adapters" by name and the three groups of rules. Raises FileNotFoundError when not built."""
+    """The whole: sections, "adapters" by name, the three groups of rules. Raises FileNotFoundError when not built."""
     contents, _ = _file()
     whole = {name: _line(number) for name, number in contents["sections"].items()}
     whole["adapters"] = {name: _line(number) for name, number in contents["adapters"].items()}
@@ -65,8 +65,8 @@ def _line(number: int) -> Any:
 def _file() -> tuple[dict[str, Any], list[bytes]]:
     """The table of contents, and the lines, which it names by number.
 
-    "sections" and "adapters": line by name; each group: first line and the one behind its last; "of": lines of the rules
-    that name a framework, "" for those that name none; "count": rules by focus.
+    "sections" and "adapters": line by name; each group: first line and the one behind its last; "of": lines of the
+    rules that name a framework, "" for those that name none; "count": rules by focus.
     """
     lines = (data_dir("knowledge") / "index.jsonl").read_bytes().split(b"\n")
     return json.loads(lines[0]), lines
