@@ -137,7 +137,7 @@ class Scan:
         return sorted(self._hits.values(), key=lambda hit: (hit.line, hit.entry))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # one object each, so that sets of them are quick
 class _Signature:
     entry: str
     pattern: str
