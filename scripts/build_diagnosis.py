@@ -17,7 +17,7 @@ from knowledge_files import KNOWLEDGE, load
 from sign_weights import examples, fit, priors
 
 from grpo_guard.diagnosis.index import compile_postings
-from grpo_guard.diagnosis.signatures import compile_signature
+from grpo_guard.diagnosis.signatures import compile_signature, pieces_of
 from grpo_guard.diagnosis.words import Terms
 
 
@@ -43,7 +43,9 @@ def build_diagnosis(lookup: Mapping[str, Any]) -> dict[str, Any]:
     ]
     rows = examples(lookup["bugs"], {row["id"]: row for row in lookup["patterns"]}, titles, weights["signs"])
     strength = weights["knobs"]["prior_strength"]
-    kept = {name: weights[name] for name in ("knobs", "kinds", "topics", "signs", "config_signs", "cues", "expected")}
+    kept = {name: weights[name] for name in ("knobs", "kinds", "topics", "cues", "expected")}
+    for kind in ("signs", "config_signs"):
+        kept[kind] = {name: [[way, *pieces_of(way)] for way in ways] for name, ways in weights[kind].items()}
     return {
         "empty_words": empty,
         "vague": sorted(weights["vague"].split()),

@@ -1,4 +1,4 @@
-"""Compile knowledge/ into what the program loads: index.json for validate, lookup.json for the look-ups, memory.json
+"""Compile knowledge/ into what the program loads: index.jsonl for validate, lookup.json for the look-ups, memory.json
 for the memory estimate.
 
 python scripts/build_index.py            write all
@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from build_memory import build_memory
 from knowledge_files import KNOWLEDGE, checked, conforms, load, ranges_of
 
 from grpo_guard.checks.expr import parse
+from grpo_guard.store.index import GROUPS
 from grpo_guard.store.schema import BadPair, Bug, Image, Rule
 
 
@@ -81,7 +84,29 @@ def build() -> dict[str, Any]:
     }
 
 
-def written(data: dict[str, Any]) -> str:
+def in_lines(data: dict[str, Any]) -> str:
+    """The index as store/index.py reads it: a table of contents, then a line for each section, adapter and rule."""
+    lines: list[str] = []
+
+    def add(entries: Iterable[Any]) -> list[int]:
+        first = len(lines) + 1  # line 0 is the table of contents
+        lines.extend(written(entry) for entry in entries)
+        return [first, len(lines) + 1]
+
+    contents: dict[str, Any] = {group: add(data[group]) for group in GROUPS}
+    contents["adapters"] = dict(zip(data["adapters"], range(*add(data["adapters"].values())), strict=True))
+    sections = {name: entry for name, entry in data.items() if name not in (*GROUPS, "adapters")}
+    contents["sections"] = dict(zip(sections, range(*add(sections.values())), strict=True))
+    rules = [rule for group in GROUPS for rule in data[group]]
+    of: dict[str, list[int]] = {"": []}
+    for number, rule in enumerate(rules, 1):  # the groups are the first lines
+        for framework in rule.get("frameworks", ("",)):
+            of.setdefault(framework, []).append(number)
+    focus = Counter(tag for rule in rules for tag in rule.get("focus", ()))
+    return written(contents | {"of": of, "count": {"all": len(rules), **focus}}) + "".join(lines)
+
+
+def written(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, indent=None, separators=(",", ":"), sort_keys=True) + "\n"
 
 
@@ -90,8 +115,11 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only compare; exit 1 when stale")
     arguments = parser.parse_args()
     code = 0
-    for name, data in (("index.json", build()), ("lookup.json", build_lookup()), ("memory.json", build_memory())):
-        target, text = KNOWLEDGE / name, written(data)
+    texts = {
+        "index.jsonl": in_lines(build()), "lookup.json": written(build_lookup()), "memory.json": written(build_memory())
+    }  # fmt: skip
+    for name, text in texts.items():
+        target = KNOWLEDGE / name
         if not arguments.check:
             target.write_text(text, encoding="utf-8")
             print(f"{target.relative_to(KNOWLEDGE.parent)}: {len(text):,} bytes")

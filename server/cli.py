@@ -21,13 +21,12 @@ _VIEWS = ("default", "streams", "fsdp", "cross", "frameworks", "moe", "versions"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser()
     if not arguments:
         if sys.stdin is None or sys.stdin.isatty():
-            parser.print_help()
+            _parser().print_help()
             return EXIT_OK
         arguments = ["serve"]
-    options = parser.parse_args(arguments)
+    options = _parser(arguments[0]).parse_args(arguments)
     try:
         code: int = options.run(options)
         sys.stdout.flush()
@@ -49,7 +48,8 @@ def _one_line(text: str) -> str:
     return mask(printable(text, 500))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(verb: str = "") -> argparse.ArgumentParser:
+    """For all verbs; for a known one without the others, which take longer to describe than a file to check."""
     parser = argparse.ArgumentParser(
         prog="grpo-guard",
         description="Checks GRPO and other RL post-training launch scripts and configs before the GPUs are busy.",
@@ -58,13 +58,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"grpo-guard {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    add_validate(verbs)
-    _add_diagnose(verbs)
-    _add_rules(verbs)
-    _add_lookups(verbs)
-    _add_memory(verbs)
-    _add_serve(verbs)
-    _add_doctor(verbs)
+    parts = {
+        "validate": add_validate, "diagnose": _add_diagnose, "rules": _add_rules, "symptoms": _add_lookups,
+        "memory": _add_memory, "serve": _add_serve, "doctor": _add_doctor,
+    }  # fmt: skip
+    for add in [parts[verb]] if verb in parts else parts.values():
+        add(verbs)
     return parser
 
 

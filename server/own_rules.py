@@ -12,7 +12,7 @@ from .checks.expr import ExpressionError, fields_of, parse
 from .configs.files import printable, read_text
 from .configs.values import InputError
 from .limits import MAX_CONDITION_CHARS, MAX_DEPTH, MAX_OWN_RULES
-from .store.index import index
+from .store.index import index, section
 from .store.versions import in_range
 
 
@@ -102,7 +102,7 @@ def _require_fields(rule: dict[str, Any], file: Path) -> None:
     """Every field that the rule names must exist: a misspelt one would never be decided."""
     from .configs.keys_suggest import hint
 
-    known = index()["fields"]
+    known = section("fields")
     fix = rule.get("fix") or {}
     named: list[Iterable[str]] = [fields_of(rule[name]) for name in ("applies_when", "condition") if name in rule]
     named += [fix.get("edits", ()), fix.get("remove", ())]

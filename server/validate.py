@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .checks.engine import Verdict, check_run, known_versions, needs_of, setting_ref
+from .checks.engine import Verdict, check_others, check_run, known_versions, needs_of, setting_ref
 from .checks.expr import Unknown
 from .checks.outcome import NotApplicable, Pass
 from .checks.package_versions import newer_than_data
@@ -21,7 +21,7 @@ from .deadline import passed
 from .limits import MAX_INCLUDES
 from .model import SEVERITIES, Edit, Finding, Fix, Report, SettingRef, Undecided, UnknownKeyRow
 from .paths import PROJECT_FILE
-from .store.index import index
+from .store.index import elsewhere, section
 
 if TYPE_CHECKING:
     from .project_file import ProjectFile
@@ -114,9 +114,8 @@ def _options(
             raise InputError(f"{name}={value}: not a version; write it like {name}=0.8.0")
     if world_size is not None and world_size < 1:
         raise InputError(f"world size {world_size}: must be at least 1 GPU")
-    known = index()["fields"]
     for name in settings or {}:
-        if name not in known:
+        if name not in (known := section("fields")):
             raise InputError(f"--set {name}: no such field; see `grpo-guard rules --fields`{hint(name, known, 70)}")
     return Options(given, world_size, gpu, dict(settings or {}))
 
@@ -141,7 +140,7 @@ def _report(
         for verdict in sorted(verdicts[0], key=lambda verdict: not known_versions(verdict.rule, primary))
         if isinstance(verdict.outcome, Unknown)
     ]
-    report.summary = _summary(report, verdicts[0])
+    report.summary = _summary(report, verdicts[0], elsewhere(primary.framework, focus))
     report.batch = _batch(primary)
     report.settings = [ref for name in primary.settings if (ref := setting_ref(primary, name)) is not None]
     report.assumptions = list(dict.fromkeys(line for run in runs for line in _assumptions(run)))
@@ -149,7 +148,7 @@ def _report(
     if ruleset == "seed" and not passed():
         from .checks.seed import seed_rows
 
-        report.seed_rules = seed_rows(primary, verdicts[0])
+        report.seed_rules = seed_rows(primary, [*verdicts[0], *check_others(primary, focus)])
     return report
 
 
@@ -230,7 +229,7 @@ def _assumptions(run: RunConfig) -> Iterable[str]:
 def lint_finding(lint: Lint) -> Finding:
     """A fault of the text itself as a finding."""
     place = SettingRef("", "", None, "explicit", lint.file, lint.line)
-    title = index()["lints"].get(lint.rule, lint.rule)
+    title = section("lints").get(lint.rule, lint.rule)
     fix = Fix(lint.fix) if lint.fix else None
     return Finding(lint.rule, lint.severity, "high", title, lint.message, setting=place, fix=fix)
 
@@ -244,7 +243,7 @@ def unknown_key_finding(row: UnknownKey, run: RunConfig) -> Finding:
     fix = Fix(f"Rename it to {row.did_you_mean[0]}, or remove it.") if row.did_you_mean else Fix("Remove it.")
     if renaming is not None:
         fix.edits, fix.safety = renaming.edits, renaming.safety
-    return Finding("unknown-key", "error", "high", index()["lints"]["unknown-key"], message, setting=place, fix=fix)
+    return Finding("unknown-key", "error", "high", section("lints")["unknown-key"], message, setting=place, fix=fix)
 
 
 def _renaming(row: UnknownKey) -> Fix | None:
@@ -275,11 +274,13 @@ def _ordered(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=order)
 
 
-def _summary(report: Report, verdicts: Sequence[Verdict]) -> dict[str, int]:
+def _summary(report: Report, verdicts: Sequence[Verdict], elsewhere: int) -> dict[str, int]:
+    """How many findings and verdicts of each kind; `elsewhere`: rules for other frameworks, which do not apply."""
     counts = {level: sum(finding.severity == level for finding in report.findings) for level in SEVERITIES}
     kinds = {"pass": Pass, "not_applicable": NotApplicable, "unknown": Unknown}
     for name, kind in kinds.items():
         counts[name] = sum(isinstance(verdict.outcome, kind) for verdict in verdicts)
+    counts["not_applicable"] += elsewhere
     return counts
 
 

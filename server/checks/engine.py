@@ -20,7 +20,7 @@ from ..configs.run_config import DEFAULT, EXPLICIT, RunConfig, Setting
 from ..configs.values import Unresolved
 from ..deadline import passed
 from ..model import SEVERITIES, Edit, Finding, Fix, SettingRef
-from ..store.index import index
+from ..store.index import index, rules_of, section
 from ..store.versions import surely_in_range
 from .expr import Unknown, evaluate, fields_of
 from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome
@@ -79,17 +79,22 @@ class _WrittenScope(RunScope):
 def check_run(run: RunConfig, focus: str = "all", own: Sequence[Rule] = ()) -> list[Verdict]:
     """Answer of every rule, of every bug whose trigger a config shows, and of every pair of releases that fails.
 
-    focus: only those that carry this tag. own: compiled rules of the project.
-    Stops where the request's time is over; the caller says so.
+    Those that name only other frameworks are left out. focus: only those that carry this tag. own: compiled rules of
+    the project. Stops where the request's time is over; the caller says so.
     """
-    rules = [*index()["rules"], *index()["bug_rules"], *index()["pair_rules"], *own]
     verdicts = []
-    for rule in rules:
+    for rule in (*rules_of(run.framework), *own):
         if passed():
             break
         if focus == "all" or focus in rule.get("focus", ()):
             verdicts.append(check_rule(rule, run))
     return verdicts
+
+
+def check_others(run: RunConfig, focus: str = "all") -> list[Verdict]:
+    """The rules that `check_run` leaves out: each says for which frameworks it is."""
+    rules = (rule for rule in index()["rules"] if run.framework not in rule.get("frameworks", (run.framework,)))
+    return [check_rule(rule, run) for rule in rules if focus == "all" or focus in rule.get("focus", ())]
 
 
 def check_rule(rule: Rule, run: RunConfig) -> Verdict:
@@ -360,7 +365,7 @@ def needs_of(unknown: Unknown, run: RunConfig) -> list[str]:
         setting = run.settings.get(name)
         if name.startswith("env."):
             needs.add(name.removeprefix("env."))
-        elif name.endswith("_version") and name not in index()["fields"]:
+        elif name.endswith("_version") and name not in section("fields"):
             needs.add(f"--version {name.removesuffix('_version').replace('_', '-')}=...")
         elif setting is not None and isinstance(setting.value, Unresolved) and setting.value.names:
             needs.update(setting.value.names)

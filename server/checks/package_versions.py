@@ -13,7 +13,7 @@ from ..configs.keys import MISSING, load
 from ..configs.keys_data import key_data
 from ..configs.run_config import RunConfig
 from ..store import pins
-from ..store.index import index
+from ..store.index import package_of
 from ..store.versions import in_range, is_final
 from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome
 
@@ -112,7 +112,7 @@ def newer_than_data(run: RunConfig) -> Iterable[str]:
 
 def _own(run: RunConfig) -> tuple[str, str]:
     """Package and release of the framework itself; the release is "" when it is not given."""
-    package = str(index()["adapters"].get(run.framework, {}).get("package", run.framework))
+    package = package_of(run.framework)
     return package, run.versions.get(package, "")
 
 

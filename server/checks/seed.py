@@ -7,7 +7,7 @@ from typing import Any
 
 from ..configs.run_config import RunConfig
 from ..model import SeedRow
-from ..store.index import index
+from ..store.index import section
 from .engine import Verdict, needs_of
 from .expr import Unknown
 from .outcome import Hit, NotApplicable, Pass
@@ -18,7 +18,7 @@ _RANK = ("fail", "warn", "unknown", "pass", "not_applicable")  # the first one p
 def seed_rows(run: RunConfig, verdicts: Sequence[Verdict]) -> list[SeedRow]:
     """The 36 rows in the seeds' order, with status and the reason for it."""
     by_id = {verdict.rule["id"]: verdict for verdict in verdicts}
-    rows = index()["seed_rules"]
+    rows = section("seed_rules")
     return [_row(row, [by_id[check] for check in row["checks"] if check in by_id], run) for row in rows]
 
 

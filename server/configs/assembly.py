@@ -20,6 +20,7 @@ _RECOGNISED = (
     "areal", "axolotl", "llama-factory", "megatron", "megatron-bridge", "mindie", "ms-swift", "nemo-rl", "sglang",
     "skyrl", "slime", "vllm", "vllm-ascend",
 )  # fmt: skip
+_SUREST = 100  # the most that an adapter claims
 ADAPTERS = (*_CLAIMING, *_RECOGNISED)
 _ALIASES = {
     "megatron-lm": "megatron", "megatron-core": "megatron", "mcore": "megatron", "swift": "ms-swift", "nemo": "nemo-rl",
@@ -74,15 +75,19 @@ def _detect_named(parts: list[Part], options: Options) -> str:
 
 def detect(parts: list[Part]) -> str:
     """Name of the framework that claims the parts most surely; "" when none does, or one without an adapter does."""
-    from .adapters import recognised
-
-    named, best_score = recognised.best_of(parts)
-    best = ""
+    best, best_score = "", 0
     for name in _CLAIMING:
         score = max((adapter_module(name).claims(part) for part in parts), default=0)
-        if score >= best_score and score > 0 and (not best or score > best_score):
+        if score > best_score:
             best, best_score = name, score
-    return best or (named if named in _RECOGNISED else "")
+        if best_score == _SUREST:  # the first one wins: no other module needs to be imported
+            return best
+    from .adapters import recognised
+
+    named, score = recognised.best_of(parts)
+    if score > best_score:
+        return named if named in _RECOGNISED else ""
+    return best
 
 
 def project_folder(path: Path) -> Path:

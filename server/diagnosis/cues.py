@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from . import index
 from .evidence import Evidence
@@ -44,9 +44,15 @@ def cues_in(seen: frozenset[str]) -> list[Cue]:
 def signs_in(text: str, kind: str) -> frozenset[str]:
     """Names of the signs that a text shows; kind: "signs" for words and logs, "config_signs" for a config."""
     text = text[:_MOST_CHARS]
-    return frozenset(name for name, expression in _signs(kind).items() if expression.search(text))
+    lowered = text.lower()
+    return frozenset(
+        name
+        for name, ways in index.data()[kind].items()
+        if any(_compiled(way).search(text) for way, *pieces in ways if all(piece in lowered for piece in pieces))
+    )
 
 
-@lru_cache(maxsize=2)
-def _signs(kind: str) -> dict[str, re.Pattern[str]]:
-    return {name: re.compile("|".join(ways), re.IGNORECASE) for name, ways in index.data()[kind].items()}
+@cache
+def _compiled(way: str) -> re.Pattern[str]:
+    """Only when all pieces of a way stand in a text: most are never needed."""
+    return re.compile(way, re.IGNORECASE)

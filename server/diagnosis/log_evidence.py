@@ -104,9 +104,12 @@ class _Telling:
         self.count += len(chunk)
         self._all += chunk[: max(0, _ALL_LINES - len(self._all))]
         self._last = [*self._last, *chunk[-_LAST_LINES:]][-_LAST_LINES:]
-        if len(self._telling) < _TELLING_LINES and _tells("\n".join(chunk)):
-            for line in filter(_tells, chunk):
-                if len(self._telling) < _TELLING_LINES:
+        if len(self._telling) < _TELLING_LINES:
+            lines = "\n".join(chunk).lower()
+            words = [word for word in _TELLING if word in lines]
+            for line in chunk if words else ():
+                lowered = line.lower()
+                if any(word in lowered for word in words) and len(self._telling) < _TELLING_LINES:
                     self._telling.setdefault(_NUMBER.sub("0", line[:_SHOWN_CHARS]), line)
 
     def kept(self) -> list[str]:
@@ -123,11 +126,6 @@ def _is_text(line: str) -> bool:
         return True
     odd = sum(not char.isprintable() and char not in "\t\r\x1b" for char in line) + line.count("\ufffd")
     return odd <= _ODD_SHARE * len(line)
-
-
-def _tells(text: str) -> bool:
-    lowered = text.lower()
-    return any(word in lowered for word in _TELLING)
 
 
 def _leanings(signals: Sequence[LogSignal]) -> dict[str, float]:

@@ -44,6 +44,11 @@ def compile_signature(pattern: str) -> tuple[list[str], list[str]]:
     return sorted(words), sorted(pieces)
 
 
+def pieces_of(pattern: str) -> list[str]:
+    """Pieces of text, of two characters or more, that every match of an expression contains, in lower case."""
+    return sorted({literal.lower() for literal in _literals(pattern) if len(literal) > 1})
+
+
 def _literals(pattern: str) -> Iterator[str]:
     """Runs of literal characters of the top level of an expression; [nN] is a literal, since case does not count."""
     from re import _constants as codes  # type: ignore[attr-defined]
@@ -88,13 +93,22 @@ class Scan:
             shapes = [line.encode("utf-8", "replace").translate(_LETTERS_AND_BLANKS) for line in chunk]
         unlike = set(shapes)
         self._learn([shape for shape in unlike if shape not in self._dead and shape not in self._live])
-        if not self._live.keys().isdisjoint(unlike):
+        if live := self._open(self._live.keys() & unlike, chunk):
             for place, shape in enumerate(shapes):
-                if rows := self._live.get(shape):
+                if rows := live.get(shape):
                     self._search(rows, chunk[place], numbers[place])
-            for shape in unlike:
-                if len(shape) > _LONGEST_SHAPE:  # too long to be kept
-                    self._live.pop(shape, None)
+        for shape in unlike if self._live else ():
+            if len(shape) > _LONGEST_SHAPE:  # too long to be kept
+                self._live.pop(shape, None)
+
+    def _open(self, shapes: Iterable[bytes], chunk: Sequence[str]) -> dict[bytes, list[_Signature]]:
+        """By shape the signatures without a hit that may stand in the chunk, after a look at it as a whole."""
+        rows = {shape: self._live[shape] for shape in shapes}
+        wanted = {row for found in set(rows.values()) for row in found if row.entry not in self._hits}
+        text = "\n".join(chunk) if wanted else ""
+        lowered = text.lower()
+        there = {row for row in wanted if all(piece in lowered for piece in row.pieces) and row.may_be_in(text)}
+        return {shape: kept for shape, found in rows.items() if (kept := [row for row in found if row in there])}
 
     def _learn(self, shapes: Sequence[bytes]) -> None:
         """See which signatures lines of new shapes may hold: first of all shapes at once, then of each."""
@@ -123,13 +137,19 @@ class Scan:
         return sorted(self._hits.values(), key=lambda hit: (hit.line, hit.entry))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # one object each, so that sets of them are quick
 class _Signature:
     entry: str
     pattern: str
     words: frozenset[bytes]
     pieces: tuple[str, ...]
     shape: tuple[bytes, ...]  # of the pieces, where no word is required
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether a line of the text may match; what looks ahead is not asked, since it sees the line's end."""
+        if "(?" in self.pattern.replace("(?:", ""):
+            return True
+        return re.compile(self.pattern, re.IGNORECASE | re.MULTILINE).search(text) is not None
 
     def fits(self, shape: bytes) -> bool:
         """Whether a text of this shape has all words, or else all pieces."""

@@ -28,6 +28,7 @@ _STAMP = re.compile(
     + r"|(?:^|\[)[IWEF](?P<go>\d{1,2})(?P<gd>\d\d) " + _CLOCK.format("g")  # glog: PyTorch, NCCL
     + r"|^(?P<so>[A-Z][a-z]{2}) +(?P<sd>\d{1,2}) " + _CLOCK.format("s")  # syslog
 )  # fmt: skip
+_MINUTES = re.compile(r":\d\d:")  # stands in every time of the above
 _YEARLESS = 2000
 
 
@@ -58,6 +59,8 @@ class Clock:
         """The next lines of the log."""
         early = self._seen < _ALWAYS_LINES
         self._seen += len(chunk.lines)
+        if "\x1b" not in chunk.text and not _MINUTES.search(chunk.text):
+            return
         if early or self._spans(chunk):
             for number, raw in zip(chunk.numbers, chunk.lines, strict=True):
                 self._take(number, raw)

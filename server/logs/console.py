@@ -63,20 +63,20 @@ class Console:
     def take(self, chunk: Chunk) -> None:
         """Read a piece."""
         text = chunk.text
-        readers = [row for row in self._readers if row.waiting or any(mark in text for mark in row.marks)]
-        events = self._events.waiting or any(gate in text for gate in self._gates)
         early = self._lines < _START_LINES
         settings = self._settings.waiting or (early and any(mark in text for mark in SETTING_MARKS))
-        versions = early and any(mark in text for mark in VERSION_MARKS)
         self._remember(chunk)
         self._clock.feed(chunk)
         self._lines += len(chunk.lines)
+        done = 0 if settings or self._waits() else self._take_json(chunk)
+        if done == len(chunk.lines):  # before other marks are looked for, which takes longer than the records
+            return
+        readers = [row for row in self._readers if row.waiting or any(mark in text for mark in row.marks)]
+        events = self._events.waiting or any(gate in text for gate in self._gates)
+        versions = early and any(mark in text for mark in VERSION_MARKS)
         if not (readers or events or settings or versions):
             return
-        if len(readers) == 1 and readers[0] is self._readers[0] and not (events or settings or versions):
-            self._take_json(chunk)
-            return
-        for number, raw in zip(chunk.numbers, chunk.lines, strict=True):
+        for number, raw in zip(chunk.numbers[done:], chunk.lines[done:], strict=True):
             line, origin, rank = bare(raw)
             if settings and not self._blocks.waiting and self._settings.take(line, number, origin):
                 continue
@@ -89,11 +89,22 @@ class Console:
             if versions and len(line) < 2_000 and any(mark in line for mark in VERSION_MARKS):
                 self._settings.take_version(line)
 
-    def _take_json(self, chunk: Chunk) -> None:
-        reader, table = self._readers[0], self._table
-        taken = sum(reader.take(raw, number, table) for number, raw in zip(chunk.numbers, chunk.lines, strict=True))
+    def _waits(self) -> bool:
+        """Whether something goes on from the lines before."""
+        return self._events.waiting or any(reader.waiting for reader in self._readers)
+
+    def _take_json(self, chunk: Chunk) -> int:
+        """Read the records that a piece begins with, mostly all of it; how many lines they are."""
+        reader, table, taken = self._readers[0], self._table, 0
+        if not any(mark in chunk.text for mark in reader.marks):
+            return 0
+        for number, raw in zip(chunk.numbers, chunk.lines, strict=True):
+            if not reader.take(raw, number, table):
+                break
+            taken += 1
         if taken:
             self._taken[reader.name] = self._taken.get(reader.name, 0) + taken
+        return taken
 
     def _take_record(self, readers: list[ConsoleReader], line: str, number: int) -> bool:
         for reader in readers:

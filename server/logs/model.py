@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 
@@ -30,6 +31,13 @@ class Series:
     def finite(self) -> Iterator[tuple[float, float, int]]:
         """Step, value and line of what is a number."""
         return (row for row in zip(self.steps, self.values, self.lines, strict=True) if math.isfinite(row[1]))
+
+    def finite_columns(self) -> tuple[list[float], list[float], list[int]]:
+        """The same as three lists."""
+        if all(map(math.isfinite, self.values)):
+            return list(self.steps), list(self.values), list(self.lines)
+        kept = list(map(math.isfinite, self.values))
+        return list(compress(self.steps, kept)), list(compress(self.values, kept)), list(compress(self.lines, kept))
 
     def not_finite(self) -> Iterator[tuple[float, float, int]]:
         return (row for row in zip(self.steps, self.values, self.lines, strict=True) if not math.isfinite(row[1]))

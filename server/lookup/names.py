@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 from ..configs.values import InputError
 from ..store import lookup as store
@@ -35,6 +36,7 @@ def framework(text: str) -> str:
     return name if name in frameworks() else ""
 
 
+@cache
 def frameworks() -> frozenset[str]:
     """Every framework that an entry names."""
     bugs = store.bugs().values()

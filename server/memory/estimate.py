@@ -15,7 +15,7 @@ from ..configs.run_config import RunConfig
 from ..configs.values import InputError
 from ..limits import MAX_INCLUDES
 from ..model import plain
-from ..store.index import index
+from ..store.index import section
 from . import fit, phases, shapes, terms
 from .answers import ChangeRow, GpuRow, HostRow, MemoryAnswer, ModelRow, PhaseRow, TermRow
 from .cards import card
@@ -79,7 +79,7 @@ def plan_for(
 
 def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The caller's fields, known ones only."""
-    known = index()["fields"]
+    known = section("fields")
     for name in settings:
         if name not in known and name != "framework":
             near = _near(str(name), known)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from ..edits.replacements import Replacement
 from ..model import Finding, Report, SettingRef, UnknownKeyRow, clean, place_of
-from ..store.index import index
+from ..store.index import index, section
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -76,7 +76,7 @@ class SarifLog:
     def _unknown_key(self, row: UnknownKeyRow) -> dict[str, Any]:
         near = f" Did you mean {' or '.join(row.did_you_mean)}?" if row.did_you_mean else ""
         place = SettingRef("", row.key, None, "explicit", row.file, row.line)
-        title = index()["lints"][_UNKNOWN_KEY]
+        title = section("lints")[_UNKNOWN_KEY]
         return self._result(_UNKNOWN_KEY, title, "warning", f"{row.key}: {row.note}.{near}", place)
 
     def _suppressed(self, row: Mapping[str, Any], report: Report) -> dict[str, Any]:

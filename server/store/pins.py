@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .index import index
+from .index import section
 from .versions import in_range, is_final, parse
 
 Points = list[list[str | None]]
@@ -43,7 +43,7 @@ def in_images(package: str, version: str, about: str) -> list[str]:
 
 
 def images(package: str, version: str) -> Iterator[dict[str, Any]]:
-    rows: list[dict[str, Any]] = index()["images"]
+    rows: list[dict[str, Any]] = section("images")
     return (row for row in rows if row["package"] == package and in_range(version, row["versions"]))
 
 
@@ -56,7 +56,7 @@ def histories(package: str) -> Iterator[tuple[str, str, Points]]:
 
 
 def _row(package: str) -> dict[str, Any]:
-    found: dict[str, Any] = index()["pins"].get(package, {})
+    found: dict[str, Any] = section("pins").get(package, {})
     return found
 
 

@@ -90,7 +90,7 @@ def keys_of(framework: str) -> list[str]:
 
 
 @pytest.mark.parametrize("framework", sorted(PROGRAMS))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_no_value_breaks_an_adapter(framework: str, data: Any) -> None:
     module = import_module(f"grpo_guard.configs.adapters.{framework.replace('-', '_')}")

@@ -64,11 +64,11 @@ def test_missing_knowledge_is_a_failed_check_and_no_traceback(monkeypatch, tmp_p
     def absent(name: str) -> Path:
         raise FileNotFoundError(f"no {name!r} folder in the package or beside it")
 
-    index.index.cache_clear()
+    index.forget()
     monkeypatch.setattr(index, "data_dir", absent)
     monkeypatch.setattr(paths, "data_dir", absent)
     try:
         data = doctor()
     finally:
-        index.index.cache_clear()
+        index.forget()
     assert data["ok"] is False and data["checks"][0]["note"].startswith("FileNotFoundError: no 'knowledge' folder")

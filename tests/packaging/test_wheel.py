@@ -18,7 +18,7 @@ from mcp import Client, StdioServerParameters
 from grpo_guard import __version__
 
 ROOT = Path(__file__).parents[2]
-DATA = {"server": ("*.py", "py.typed"), "knowledge": ("*.yaml", "*.md", "*.json"), "skills": ("*.md",)}
+DATA = {"server": ("*.py", "py.typed"), "knowledge": ("*.yaml", "*.md", "*.json", "*.jsonl"), "skills": ("*.md",)}
 INSTALLED_AS = {"server": "grpo_guard", "knowledge": "grpo_guard/knowledge", "skills": "grpo_guard/skills"}
 LOG = """step:1 - actor/grad_norm:0.5 - critic/score/mean:0.25
   File "/opt/verl/workers/sharding_manager/fsdp_vllm.py", line 99, in __enter__

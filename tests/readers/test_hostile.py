@@ -332,7 +332,7 @@ TEXTS = st.lists(PIECES | st.text(max_size=4), max_size=25).map("".join) | st.te
 
 
 @pytest.mark.parametrize("reader", READERS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(text=TEXTS)
 def test_readers_raise_nothing_but_input_error(reader, text):
     try:
@@ -348,7 +348,7 @@ def test_readers_raise_nothing_but_input_error(reader, text):
             yaml11_lints(document)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(text=TEXTS)
 def test_same_text_same_answer(text):
     assert repr(read_fragment(text, "x")) == repr(read_fragment(text, "x"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...store.index import index
+from ...store.index import section
 from ..keys import MISSING, KeyTable
 from ..parts import Part
 from ..run_config import DEFAULT, EXPLICIT, RunConfig, Setting, SourceFile
@@ -177,7 +177,7 @@ def derive_moe(run: RunConfig) -> None:
     if "is_moe" in run.settings or not isinstance(name := run.value("model"), str):
         return
     tail = "/".join(name.lower().rstrip("/").split("/")[-2:])[:300]
-    for family in index()["model_families"]:
+    for family in section("model_families"):
         if re.search(family["pattern"], tail):
             run.derive("is_moe", family["moe"], f"from the model name {name!r}", run.key_of("model"))
             return

@@ -70,15 +70,17 @@ def _score(row: Mapping[str, Any], part: Part) -> int:
     keys = {entry.key[:_MAX_NAME] for entry in part.entries}
     if any(re.match(pattern, key) for pattern in row.get("unless", ()) for key in keys):
         return 0
-    told = {key for key in keys if any(pattern.match(key) for pattern in _patterns(row["name"]))}
+    told = {key for key in keys if _pattern(row["name"]).match(key)}
     return _BY_KEYS if len(told) >= row["least"] else 0
 
 
 @lru_cache(maxsize=32)
-def _patterns(name: str) -> list[re.Pattern[str]]:
-    """Patterns of keys; one that does not end in a dot stands for a whole part of the path."""
-    row = next(row for row in _rows() if row["name"] == name)
-    return [re.compile(pattern if pattern.endswith(r"\.") else rf"(?:{pattern})(?![\w-])") for pattern in row["keys"]]
+def _pattern(name: str) -> re.Pattern[str]:
+    """The keys of a framework; a pattern that does not end in a dot stands for a whole part of the path."""
+    keys = next(row["keys"] for row in _rows() if row["name"] == name)
+    starts = [key for key in keys if key.endswith(r"\.")]
+    parts = [rf"(?:{'|'.join(part)})(?![\w-])" if (part := [key for key in keys if key not in starts]) else ""]
+    return re.compile("|".join([*starts, *filter(None, parts)]))
 
 
 def _rows() -> list[dict[str, Any]]:

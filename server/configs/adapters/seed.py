@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...store.index import adapter as adapter_data
-from ...store.index import index
+from ...store.index import section
 from ..files import printable
 from ..flat_text import typed
 from ..keys_suggest import suggest
@@ -168,7 +168,7 @@ def _fields_by_key() -> Mapping[str, str]:
 
 
 def _pairs() -> Iterator[tuple[str, str]]:
-    yield from ((field, field) for field in index()["fields"])
+    yield from ((field, field) for field in section("fields"))
     for field, keys in adapter_data("seed")["fields"].items():
         yield from ((key, field) for key in keys)
 

@@ -78,9 +78,8 @@ class Run:
         """A metric by canonical name when it has `least` finite values."""
         if name not in self._points:
             series = self.reading.series.get(name)
-            rows = list(series.finite()) if series else []
-            steps, values, lines = (list(part) for part in zip(*rows, strict=True)) if rows else ([], [], [])
-            self._points[name] = Points(series.name, steps, values, lines) if series and rows else None
+            steps, values, lines = series.finite_columns() if series else ([], [], [])
+            self._points[name] = Points(series.name, steps, values, lines) if series and values else None
         found = self._points[name]
         return found if found is not None and len(found) >= least else None
 
