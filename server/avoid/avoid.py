@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..checks.engine import in_framework
 from ..configs.values import InputError
 from ..lookup import entries, names
 from ..lookup.answers import AvoidAnswer, AvoidLine, to_data
@@ -204,9 +205,10 @@ def _setting(row: Row, writer: Writer) -> str:
 
 def _rules(topic: str, framework: str) -> list[Row]:
     """Rules of the topic for some releases only; the others say what is wrong with a setting when it is set."""
+    of_framework = (in_framework(rule, framework) for rule in index()["rules"])
     return [
         rule
-        for rule in index()["rules"]
+        for rule in of_framework
         if _of_topic(topic, set(rule.get("focus", ())))
         and framework in rule.get("frameworks", ())
         and rule.get("affected")
