@@ -27,7 +27,10 @@ from .megatron_common import (
     given_flags,
     micro_steps,
 )
-from .native import judge_choices, judge_names
+from .native import Names, fill_named, flags_of, given_settings, judge_choices, judge_names
+from .sglang import derive_server
+
+_PREFIX = "sglang-"
 
 
 def build(parts: list[Part], options: Options) -> RunConfig:
@@ -43,6 +46,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
         run.partial = "only a part of the run was given"
     _fill(run, data, given, names)
     _judge(run, data, given, names, stated)
+    _engine(run, data, programs, names)
     _derive(run, data, given)
     apply_options(run, options)
     _derive_sizes(run)
@@ -113,6 +117,29 @@ def _judge(run: RunConfig, data: dict[str, Any], given: Given, names: FlagNames,
     for row in run.unknown_keys:
         row.note = f"{row.note}; slime ignores it without a message"
     judge_choices(run, mine, names, stated)
+
+
+def _engine(run: RunConfig, data: dict[str, Any], programs: list[Part], names: FlagNames) -> None:
+    """SGLang's options, which its own parser reads behind a prefix: its names, choices and defaults."""
+    stated, own = run.versions.get("sglang"), data["sglang_own"]
+    engine = Names(load("sglang", ["ServerArgs", "server"], stated), "SGLang", prefix=_PREFIX)
+    entries = [
+        entry
+        for entry in flags_of(programs)
+        if (flag := entry.key.lstrip("-")).startswith(_PREFIX) and not names.table.known(flag) and not flag.startswith(tuple(own))
+    ]
+    given = given_settings(entries, engine, [])
+    fields = {name: spelled for name, spelled in adapter_data("sglang")["fields"].items() if name not in run.keys}
+    fill_named(run, fields, given, engine)
+    derive_server(run)
+    if "weights_cpu_backup" in run.settings and parse(names.table.version) >= parse(data["draft_backup_since"]):
+        run.settings.pop("weights_cpu_backup")  # the draft has one of its own
+        run.keys.pop("weights_cpu_backup")
+    judge_names(run, given, engine, stated, stops=False)
+    judge_choices(run, given, engine, stated)
+    for row in run.unknown_keys:
+        if row.key.startswith(f"--{_PREFIX}"):
+            row.note = f"{row.note}; slime ignores it without a message"
 
 
 def _derive(run: RunConfig, data: dict[str, Any], given: Given) -> None:
