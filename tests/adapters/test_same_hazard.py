@@ -161,6 +161,9 @@ HAZARDS: dict[str, dict[str, Any]] = {
         "verl": (SEGMENTS, {"vllm": "0.12.0"}),
         "openrlhf": (f"{SEGMENTS}--vllm.enable_sleep --train.colocate_all", {"vllm": "0.12.0"}),
         "vllm": (f"{SEGMENTS}--enable-sleep-mode", {"vllm": "0.12.0"}),
+        "skyrl": (SEGMENTS, {"vllm": "0.12.0"}),
+        "nemo-rl": (SEGMENTS, {"vllm": "0.12.0"}),
+        "ms-swift": (f"{SEGMENTS}--sleep_level 1", {"vllm": "0.12.0"}),
     },
     "batched-tokens-below-model-length": {
         "verl": (
@@ -168,10 +171,23 @@ HAZARDS: dict[str, dict[str, Any]] = {
             {"vllm": "0.12.0"},
         ),
         "vllm": "--no-enable-chunked-prefill --max-num-batched-tokens 4096",
+        "nemo-rl": (
+            "++policy.generation.vllm_kwargs.enable_chunked_prefill=false "
+            "++policy.generation.vllm_kwargs.max_num_batched_tokens=256",
+            {"vllm": "0.12.0"},
+        ),
     },
     "batched-tokens-below-sequences": {
         "verl": f"{R}.max_num_batched_tokens=512 {R}.max_num_seqs=1024",
         "vllm": "--max-num-batched-tokens 512 --max-num-seqs 1024",
+        "skyrl": "generator.inference_engine.max_num_batched_tokens=512",
+        "nemo-rl": "++policy.generation.vllm_kwargs.max_num_batched_tokens=512 "
+        "++policy.generation.vllm_kwargs.max_num_seqs=1024",
+        "ms-swift": "--vllm_max_num_seqs 1024 --vllm_engine_kwargs '{\"max_num_batched_tokens\": 512}'",
+    },
+    "lora-rank-above-engine-limit": {
+        "areal": "{rollout: {backend: 'vllm:d4p1t1'}, actor: {use_lora: true, lora_rank: 32}, vllm: {enable_lora: true}}",
+        "skyrl": "trainer.policy.model.lora.rank=32 generator.inference_engine.engine_init_kwargs.max_lora_rank=16",
     },
     "raw-log-probs-at-temperature": {
         "verl": f"{R}.calculate_log_probs=true {R}.logprobs_mode=raw_logprobs {R}.temperature=0.7",

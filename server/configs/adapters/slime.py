@@ -93,12 +93,6 @@ def _fill(run: RunConfig, data: dict[str, Any], given: Given, names: FlagNames) 
         if name not in data["without"] and name not in data["fields"]
     }
     fill_flags(run, {**fields, **data["fields"]}, given, names, "slime")
-    for name, flags in data["sglang"].items():
-        candidates = [flags] if isinstance(flags, str) else flags
-        chosen = next((flag for flag in candidates if flag in given), None)
-        run.keys[name] = given[chosen].key if chosen else f"--{candidates[0]}"
-        if chosen is not None:
-            run.set_explicit_like(name, given[chosen], given[chosen].value)
 
 
 def _judge(run: RunConfig, data: dict[str, Any], given: Given, names: FlagNames, stated: str | None) -> None:
@@ -126,10 +120,13 @@ def _engine(run: RunConfig, data: dict[str, Any], programs: list[Part], names: F
     entries = [
         entry
         for entry in flags_of(programs)
-        if (flag := entry.key.lstrip("-")).startswith(_PREFIX) and not names.table.known(flag) and not flag.startswith(tuple(own))
+        if (flag := entry.key.lstrip("-")).startswith(_PREFIX)
+        and not names.table.known(flag)
+        and not flag.startswith(tuple(own))
     ]
     given = given_settings(entries, engine, [])
-    fields = {name: spelled for name, spelled in adapter_data("sglang")["fields"].items() if name not in run.keys}
+    others = {*run.keys, "rollout_tensor_parallel"}  # what slime has settings of its own for
+    fields = {name: spelled for name, spelled in adapter_data("sglang")["fields"].items() if name not in others}
     fill_named(run, fields, given, engine)
     derive_server(run)
     if "weights_cpu_backup" in run.settings and parse(names.table.version) >= parse(data["draft_backup_since"]):
