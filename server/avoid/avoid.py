@@ -36,9 +36,9 @@ def avoid(
         raise InputError(f"no focus {focus!r}: there are {', '.join(FOCUS)}")
     topic = "all" if topic == "knowledge" else topic
     name = framework_of(framework)
-    releases = Releases(
-        _checked(versions), str(index()["adapters"].get(name, {}).get("package", _PACKAGES.get(name, name)))
-    )
+    adapter: Mapping[str, Any] = index()["adapters"].get(name, {})
+    package = str(adapter.get("package", _PACKAGES.get(name, name)))
+    releases = Releases(_checked(versions), package, adapter)
     writer = Writer(name, releases)
     answer = AvoidAnswer(framework=name, focus=topic)
     rows = _rows(topic, name)

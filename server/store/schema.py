@@ -546,6 +546,7 @@ class Syntax(Strict):
     style: Literal["hydra", "flags", "yaml", "json"]
     dashes: bool = False
     also: str = ""
+    more: list[str] = []
     sections: dict[str, str] = {}
     backend: str = ""
 

@@ -33,7 +33,7 @@ VERL = "actor_rollout_ref.rollout.engine_kwargs.sglang"
     ],
 )
 def test_an_argument_fills_the_engines_field(run_of, framework, words, field, value):
-    run = run_of({"run.sh": f"{LAUNCHES[framework]} {words}\n"}, **{"sglang": "0.5.9"})
+    run = run_of({"run.sh": f"{LAUNCHES[framework]} {words}\n"}, sglang="0.5.9")
     assert (run.framework, run.value(field)) == (framework, value)
 
 

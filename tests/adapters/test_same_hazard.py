@@ -20,7 +20,8 @@ LAUNCHES = {
     "actor_rollout_ref.rollout.n=8 data.train_batch_size=256 actor_rollout_ref.actor.ppo_mini_batch_size=64 "
     "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 "
     "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=8 trainer.n_gpus_per_node=8 trainer.nnodes=1",
-    "easyr1": "python3 -m verl.trainer.main worker.actor.model.model_path=Qwen/Qwen3-4B worker.rollout.n=5 trainer.n_gpus_per_node=8",
+    "easyr1": "python3 -m verl.trainer.main worker.actor.model.model_path=Qwen/Qwen3-4B worker.rollout.n=5 "
+    "trainer.n_gpus_per_node=8",
     "rllm": "python3 -m rllm.trainer.verl.train_agent_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8 "
     "data.train_batch_size=64 actor_rollout_ref.actor.ppo_mini_batch_size=64 "
     "actor_rollout_ref.rollout.mode=async trainer.n_gpus_per_node=8",
@@ -32,7 +33,8 @@ LAUNCHES = {
     "openrlhf": "python3 -m openrlhf.cli.train_ppo_ray --actor.num_nodes 1 --actor.num_gpus_per_node 4 "
     "--ref.num_nodes 1 --ref.num_gpus_per_node 4 --train.colocate_actor_ref --vllm.num_engines 4 "
     "--actor.model_name_or_path Qwen/Qwen2.5-7B-Instruct --algo.advantage.estimator group_norm "
-    "--train.micro_batch_size 4 --train.batch_size 1024 --rollout.batch_size 128 --rollout.n_samples_per_prompt 8 --ds.zero_stage 3",
+    "--train.micro_batch_size 4 --train.batch_size 1024 --rollout.batch_size 128 --rollout.n_samples_per_prompt "
+    "8 --ds.zero_stage 3",
     "slime": "python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --hf-checkpoint /m/Qwen3-4B "
     "--num-rollout 100 --rollout-batch-size 32 --n-samples-per-prompt 8 --global-batch-size 256 "
     "--advantage-estimator grpo --num-layers 36 --hidden-size 2560 --num-attention-heads 32 --lr 1e-6",
@@ -40,7 +42,8 @@ LAUNCHES = {
     "--num-attention-heads 32 --micro-batch-size 1 --global-batch-size 256 --grpo-group-size 16 "
     "--grpo-prompts-per-step 16 --lr 1e-6 --bf16",
     "ms-swift": "NPROC_PER_NODE=4 swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct --tuner_type lora "
-    "--use_vllm true --vllm_mode colocate --vllm_gpu_memory_utilization 0.5 --dataset data.jsonl --reward_funcs accuracy "
+    "--use_vllm true --vllm_mode colocate --vllm_gpu_memory_utilization 0.5 --dataset data.jsonl --reward_funcs "
+    "accuracy "
     "--per_device_train_batch_size 4 --gradient_accumulation_steps 2 --num_generations 8 --torch_dtype bfloat16",
     "vllm": "vllm serve Qwen/Qwen3-4B --max-model-len 8192",
     "sglang": "python3 -m sglang.launch_server --model-path Qwen/Qwen3-4B",
@@ -49,12 +52,15 @@ CONFIGS = {
     "trl": "{model_name_or_path: Qwen/Qwen3-4B, dataset_name: d, output_dir: out, learning_rate: 1.0e-6, bf16: true, "
     "per_device_train_batch_size: 8, gradient_accumulation_steps: 4, num_generations: 8, loss_type: dapo}",
     "areal": "{experiment_name: e, trial_name: t, cluster: {n_nodes: 1, n_gpus_per_node: 8}, rollout: {backend: "
-    "'sglang:d4p1t1'}, gconfig: {n_samples: 8, max_new_tokens: 1024, temperature: 1.0}, actor: {backend: 'fsdp:d4p1t1', "
+    "'sglang:d4p1t1'}, gconfig: {n_samples: 8, max_new_tokens: 1024, temperature: 1.0}, actor: {backend: "
+    "'fsdp:d4p1t1', "
     "path: Qwen/Qwen2.5-1.5B-Instruct, kl_ctl: 0.0}, train_dataset: {path: d, type: rl, batch_size: 256}}",
     "axolotl": "{base_model: Qwen/Qwen2.5-7B-Instruct, rl: grpo, trl: {num_generations: 8, use_vllm: true, vllm_mode: "
-    "colocate}, vllm: {gpu_memory_utilization: 0.4}, micro_batch_size: 8, gradient_accumulation_steps: 2, learning_rate: 1.0e-6, bf16: true, "
+    "colocate}, vllm: {gpu_memory_utilization: 0.4}, micro_batch_size: 8, gradient_accumulation_steps: 2, "
+    "learning_rate: 1.0e-6, bf16: true, "
     "datasets: [{path: d, type: r}], output_dir: out}",
-    "llama-factory": "{model_name_or_path: Qwen/Qwen2.5-7B-Instruct, stage: ppo, do_train: true, finetuning_type: lora, "
+    "llama-factory": "{model_name_or_path: Qwen/Qwen2.5-7B-Instruct, stage: ppo, do_train: true, "
+    "finetuning_type: lora, "
     "lora_target: all, reward_model: r, dataset: identity, template: qwen, output_dir: out, "
     "per_device_train_batch_size: 1, gradient_accumulation_steps: 8, learning_rate: 1.0e-5, bf16: true}",
     "deepspeed": "{train_micro_batch_size_per_gpu: 2, gradient_accumulation_steps: 4, bf16: {enabled: true}, "
@@ -186,7 +192,8 @@ HAZARDS: dict[str, dict[str, Any]] = {
         "ms-swift": "--vllm_max_num_seqs 1024 --vllm_engine_kwargs '{\"max_num_batched_tokens\": 512}'",
     },
     "lora-rank-above-engine-limit": {
-        "areal": "{rollout: {backend: 'vllm:d4p1t1'}, actor: {use_lora: true, lora_rank: 32}, vllm: {enable_lora: true}}",
+        "areal": "{rollout: {backend: 'vllm:d4p1t1'}, actor: {use_lora: true, lora_rank: 32}, vllm: "
+        "{enable_lora: true}}",
         "skyrl": "trainer.policy.model.lora.rank=32 generator.inference_engine.engine_init_kwargs.max_lora_rank=16",
     },
     "raw-log-probs-at-temperature": {

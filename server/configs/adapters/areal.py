@@ -15,8 +15,8 @@ from ..parts import Part
 from ..run_config import RunConfig, UnknownKey
 from ..values import Entry, Unresolved
 from .common import Options, apply_options, derive_moe, dtype, product, start_run, whole
-from .engine_arguments import below, take_handed_on
 from .dotted import SettingsTree, config_parts, fill_tree, judge_keys, launch_of, overrides_of
+from .engine_arguments import below, take_handed_on
 
 _TABLE = "GRPOConfig"
 _ENGINES = ("sglang", "vllm")

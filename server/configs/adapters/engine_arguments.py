@@ -24,9 +24,9 @@ def judge_handed_on(
 ) -> None:
     """Keys below a section that the engine does not take, into `run.unknown_keys`.
 
-    sections: engine -> beginning of the keys. own: names that the trainer takes out before it hands them on. by_keyword:
-    engines that get keywords. Without a known version of the engine a name counts as unknown only when no release that
-    was read has it.
+    sections: engine -> beginning of the keys. own: names that the trainer takes out before it hands them on.
+    by_keyword: engines that get keywords. Without a known version of the engine a name counts as unknown only when no
+    release that was read has it.
     """
     for engine, section in sections.items():
         given = {key.removeprefix(section): key for key in run.native if key.startswith(section)}

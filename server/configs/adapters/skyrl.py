@@ -17,8 +17,8 @@ from ..run_config import RunConfig, Setting
 from ..values import Entry
 from . import verl_batch
 from .common import Options, apply_options, derive_moe, dtype, product, start_run, whole
-from .engine_arguments import below, derive_recurrent, judge_handed_on, take_handed_on
 from .dotted import SettingsTree, fill_tree, judge_keys, launch_of, overrides_of
+from .engine_arguments import below, derive_recurrent, judge_handed_on, take_handed_on
 
 _NEW, _OLD = "skyrl", "skyrl-train"
 _TABLES = {_NEW: "SkyRLTrainConfig", _OLD: "ppo_base_config"}

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from ...store.index import adapter as adapter_data
+from ...store.pins import built
 from ...store.versions import parse
 from ..keys import KeyTable, load
 from ..keys_data import key_data
@@ -78,7 +79,7 @@ def _table(run: RunConfig, data: dict[str, Any], options: Options) -> KeyTable:
     stated, megatron = options.versions.get("slime"), options.versions.get("megatron-core")
     own = key_data("slime")
     version = own.versions[own.nearest(stated)[0]]
-    pinned = data["megatron"][max((name for name in data["megatron"] if parse(name) <= parse(version)), key=parse)]
+    pinned = built(data, "megatron-core", version)
     if stated is not None and megatron is None and "build" in pinned:
         run.versions["megatron-core"] = pinned["build"]
         run.notes.append(f"slime {version} builds megatron-core {pinned['build']} (docker/Dockerfile); it is assumed")
