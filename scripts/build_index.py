@@ -25,11 +25,15 @@ from grpo_guard.store.schema import BadPair, Bug, Image, Rule
 
 
 def compile_rule(path: Path) -> dict[str, Any]:
-    rule = checked(Rule, path)
-    for name in ("applies_when", "condition"):
-        if name in rule:
-            rule[name] = parse(rule[name])
+    rule = _parsed(checked(Rule, path))
+    if "per_framework" in rule:
+        rule["per_framework"] = {name: _parsed(own) for name, own in rule["per_framework"].items()}
     return rule
+
+
+def _parsed(part: dict[str, Any]) -> dict[str, Any]:
+    """A rule, or a framework's part of one, with its conditions compiled."""
+    return {name: parse(value) if name in ("applies_when", "condition") else value for name, value in part.items()}
 
 
 def compile_bug(path: Path) -> dict[str, Any] | None:

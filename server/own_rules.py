@@ -52,6 +52,10 @@ def _rule(file: Path) -> dict[str, Any]:
     _require_schema(entry, file)
     if "code" in entry:
         raise InputError(f"{printable(file)}: own rules have a condition; `code` is for rules of the program")
+    if entry.get("per_framework"):
+        raise InputError(
+            f"{printable(file)}: per_framework: a rule of a project is one for all; write one rule for each"
+        )
     for name in ("applies_when", "condition"):
         if name in entry:
             entry[name] = _compiled(entry[name], f"{printable(file)}: {name}")

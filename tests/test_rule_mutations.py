@@ -22,8 +22,12 @@ from grpo_guard.store.index import index
 from .test_rule_cases import CASES, options_of
 
 RULES = {rule["id"]: rule for rule in index()["rules"]}
-BY_CONDITION = sorted(name for name, rule in RULES.items() if "condition" in rule)
-BY_VERSION = sorted(name for name, rule in RULES.items() if rule.get("affected"))
+BY_CONDITION = sorted(
+    name
+    for name, rule in RULES.items()
+    if any("condition" in form for form in (rule, *rule.get("per_framework", {}).values()))
+)
+BY_VERSION = sorted(name for name, rule in RULES.items() if rule.get("affected") or rule.get("affected_in"))
 
 
 def firing_runs(rule_id: str) -> Iterator[RunConfig]:
@@ -77,10 +81,10 @@ def with_value(run: RunConfig, field: str, value: Any) -> RunConfig:
 
 @pytest.mark.parametrize("rule_id", BY_CONDITION)
 def test_changing_a_value_takes_the_finding_away(rule_id: str) -> None:
-    rule = RULES[rule_id]
-    runs = list(firing_runs(rule_id))
+    runs = [run for run in firing_runs(rule_id) if "condition" in scoped(RULES[rule_id], run)]
     assert runs, "no firing case fires"
     for run in runs:
+        rule = scoped(RULES[rule_id], run)
         in_environment = {f"env.{name}" for name in run.env}
         silenced = [
             field
@@ -93,8 +97,10 @@ def test_changing_a_value_takes_the_finding_away(rule_id: str) -> None:
 @pytest.mark.parametrize("rule_id", BY_CONDITION)
 def test_an_unknown_value_never_passes_for_a_decided_one(rule_id: str) -> None:
     """With everything it reads unknown, a rule may only answer "undecided" or "not applicable"."""
-    rule = RULES[rule_id]
     for run in firing_runs(rule_id):
+        rule = scoped(RULES[rule_id], run)
+        if "condition" not in rule:
+            continue
         blind = run
         for field in rule_fields(rule):
             blind = with_value(blind, field, Unresolved("", (field,)))
@@ -107,7 +113,7 @@ def test_an_unknown_value_never_passes_for_a_decided_one(rule_id: str) -> None:
 def test_a_version_outside_the_range_takes_the_finding_away(rule_id: str) -> None:
     rule = RULES[rule_id]
     for run in firing_runs(rule_id):
-        for package, bounds in scoped(rule, run)["affected"].items():
+        for package, bounds in scoped(rule, run).get("affected", {}).items():
             for outside in versions_outside([bounds] if isinstance(bounds, str) else bounds):
                 run.versions = {**run.versions, package: outside}
                 assert isinstance(check_rule(rule, run).outcome, NotApplicable), f"fires at {package} {outside}"
@@ -117,9 +123,10 @@ def test_a_version_outside_the_range_takes_the_finding_away(rule_id: str) -> Non
 def test_without_the_version_it_is_possible_and_never_an_error(rule_id: str) -> None:
     rule = RULES[rule_id]
     for run in firing_runs(rule_id):
-        run.versions = {
-            name: version for name, version in run.versions.items() if name not in scoped(rule, run)["affected"]
-        }
+        bound = scoped(rule, run).get("affected", {})
+        run.versions = {name: version for name, version in run.versions.items() if name not in bound}
+        if not bound:
+            continue
         finding = check_rule(rule, run).finding
         if finding is not None:
             assert finding.severity != "error"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..checks.engine import in_framework
 from ..configs.values import InputError
 from ..lookup import entries, names
 from ..lookup.answers import AvoidAnswer, AvoidLine, to_data
@@ -35,9 +36,9 @@ def avoid(
         raise InputError(f"no focus {focus!r}: there are {', '.join(FOCUS)}")
     topic = "all" if topic == "knowledge" else topic
     name = framework_of(framework)
-    releases = Releases(
-        _checked(versions), str(index()["adapters"].get(name, {}).get("package", _PACKAGES.get(name, name)))
-    )
+    adapter: Mapping[str, Any] = index()["adapters"].get(name, {})
+    package = str(adapter.get("package", _PACKAGES.get(name, name)))
+    releases = Releases(_checked(versions), package, adapter)
     writer = Writer(name, releases)
     answer = AvoidAnswer(framework=name, focus=topic)
     rows = _rows(topic, name)
@@ -204,9 +205,10 @@ def _setting(row: Row, writer: Writer) -> str:
 
 def _rules(topic: str, framework: str) -> list[Row]:
     """Rules of the topic for some releases only; the others say what is wrong with a setting when it is set."""
+    of_framework = (in_framework(rule, framework) for rule in index()["rules"])
     return [
         rule
-        for rule in index()["rules"]
+        for rule in of_framework
         if _of_topic(topic, set(rule.get("focus", ())))
         and framework in rule.get("frameworks", ())
         and rule.get("affected")

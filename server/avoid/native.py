@@ -33,7 +33,7 @@ class Writer:
         self.framework = framework
         self.syntax: Mapping[str, Any] = adapter.get("syntax") or store.avoid()["syntax"].get(framework, {})
         self.tables = _tables(framework, str(self.syntax.get("also", "")), releases) if self.syntax else []
-        self._fields = _fields(framework, str(self.syntax.get("also", "")))
+        self._fields = _fields(framework, str(self.syntax.get("also", "")), self.syntax.get("more", ()))
         self._handed_on = tuple(adapter.get("handed_on", ()))
 
     @property
@@ -113,11 +113,14 @@ def _plain(key: str) -> str:
     return key.lstrip("-+")
 
 
-def _fields(framework: str, also: str) -> dict[str, list[str]]:
-    """Canonical field -> native keys of the framework, then those of the one that it is built on."""
+def _fields(framework: str, also: str, more: Iterable[str]) -> dict[str, list[str]]:
+    """Canonical field -> native keys of the framework, then those of the one that it is built on.
+
+    more: further field maps in the framework's data, of one engine or back end.
+    """
     found: dict[str, list[str]] = {}
-    for name in filter(None, (framework, also)):
-        for field, keys in index()["adapters"].get(name, {}).get("fields", {}).items():
+    for name, part in ((framework, "fields"), *((framework, part) for part in more), (also, "fields")):
+        for field, keys in index()["adapters"].get(name, {}).get(part, {}).items():
             found.setdefault(field, []).extend([keys] if isinstance(keys, str) else keys)
     return found
 

@@ -19,9 +19,10 @@ _EXACT = re.compile(r"==([\w.+!-]+)")
 class Releases:
     """Versions by package. `assumed` collects the packages whose newest known release was taken."""
 
-    def __init__(self, given: Mapping[str, str], package: str) -> None:
+    def __init__(self, given: Mapping[str, str], package: str, framework: Mapping[str, Any]) -> None:
         self.given = dict(given)
         self.package = package  # the framework's own
+        self.framework = framework  # its adapter's data
         self.assumed: dict[str, str] = {}
 
     def version(self, package: str) -> str | None:
@@ -48,6 +49,8 @@ class Releases:
     def _pinned(self, package: str) -> str:
         """The exact release that the framework's own release requires of a package, "" when it leaves a choice."""
         own = self.given.get(self.package) or newest_known(self.package)
+        if own and (builds := pins.built(self.framework, package, own)):
+            return builds.get("build", builds["flags"])
         match = _EXACT.fullmatch(pins.requires(self.package, own).get(package, "")) if own else None
         return match[1] if match else ""
 

@@ -113,9 +113,20 @@ def check_rule(rule: Rule, run: RunConfig) -> Verdict:
 
 
 def scoped(rule: Rule, run: RunConfig) -> Rule:
-    """The rule with the version ranges of the run's framework, where that has its own (`affected_in`)."""
-    own = rule.get("affected_in", {}).get(run.framework)
-    return rule if own is None else {**rule, "affected": own}
+    """The rule as it is in the run's framework."""
+    return in_framework(rule, run.framework)
+
+
+def in_framework(rule: Rule, framework: str) -> Rule:
+    """The rule with what the framework has of its own (`affected_in`, `per_framework`)."""
+    ranges = rule.get("affected_in", {}).get(framework)
+    own = rule.get("per_framework", {}).get(framework, {})
+    if ranges is None and not own:
+        return rule
+    decides_alone = "condition" in own or "code" in own
+    decision = ("applies_when", "condition", "code") if decides_alone else ()
+    kept = {name: value for name, value in rule.items() if name not in decision}
+    return {**kept, **own, **({} if ranges is None else {"affected": ranges})}
 
 
 def _one_release_only(rule: Rule, run: RunConfig) -> str:

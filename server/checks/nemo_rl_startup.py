@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..configs.adapters.common import whole
+from ..configs.adapters.engine_arguments import below
 from ..configs.run_config import RunConfig
+from ..store.index import adapter
 from ..store.versions import in_range
 from .outcome import NOT_APPLICABLE, PASS, Hit, Outcome
 from .startup import Clash, first_clash
@@ -27,6 +29,22 @@ def one_backend(run: RunConfig) -> Outcome:
         f"{{megatron_backend.key}} and {{dtensor_backend.key}} {what}; NeMo-RL stops at start-up.",
         "Enable exactly one of them.",
         {"dtensor_backend": False} if megatron else {"dtensor_backend": True},
+    )
+
+
+def engine_argument_twice(run: RunConfig) -> Outcome:
+    """vLLM's constructor gets each keyword once: from NeMo-RL, or from the section of further keywords."""
+    data = adapter("nemo-rl")
+    section = str(data["engine_section"])
+    given = below(run, section)
+    twice = next((name for name in data["engine_given"] if name in given), None)
+    if twice is None:
+        return PASS
+    return Hit(
+        "",
+        f"{section}{twice} is an argument that NeMo-RL gives to vLLM itself; Python refuses the second one when the "
+        "engine is built.",
+        f"Remove {section}{twice}; where policy.generation.vllm_cfg has such a key, set that one.",
     )
 
 

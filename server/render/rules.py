@@ -23,11 +23,15 @@ def rule_data(rule_id: str) -> dict[str, Any]:
         return dict(seeds[rule_id.upper()])
     if rule_id not in rules:
         raise InputError(f"no rule {rule_id!r}{hint(rule_id, list(rules), 60)}; `grpo-guard rules` lists them")
-    rule = dict(rules[rule_id])
-    for name in ("applies_when", "condition"):
-        if name in rule:
-            rule[name] = to_text(rule[name])
+    rule = _readable(rules[rule_id])
+    if "per_framework" in rule:
+        rule["per_framework"] = {name: _readable(own) for name, own in rule["per_framework"].items()}
     return rule
+
+
+def _readable(part: dict[str, Any]) -> dict[str, Any]:
+    """A rule, or a framework's part of one, with its conditions as text."""
+    return {name: to_text(value) if name in ("applies_when", "condition") else value for name, value in part.items()}
 
 
 def rules_text() -> str:
@@ -63,8 +67,21 @@ def rule_text(rule_id: str) -> str:
     }
     lines = [f"{rule['id']}: {rule['title']}"]
     lines += [_row(name, value) for name, value in rows.items() if value]
+    lines += [_row(f"in {name}", _differs(own)) for name, own in rule.get("per_framework", {}).items()]
     lines += [_row("source", f"{reference['url']} ({reference['kind']})") for reference in rule["references"]]
     return "\n".join(lines)
+
+
+def _differs(own: dict[str, Any]) -> str:
+    """What a framework has in the place of the rule's own."""
+    rows = {
+        "level": own.get("severity"),
+        "applies when": own.get("applies_when"),
+        "fault when": own.get("condition") or (f"computed ({own['code']})" if "code" in own else None),
+        "message": own.get("message"),
+        "fix": (own.get("fix") or {}).get("text"),
+    }
+    return "; ".join(f"{name}: {value}" for name, value in rows.items() if value)
 
 
 def _seed_text(row: dict[str, Any]) -> str:

@@ -69,6 +69,11 @@ def ruled_out(bug: Mapping[str, Any], card: Card) -> str:
 def meets(rule: Mapping[str, Any], card: Card) -> bool:
     """Whether a rule of the compiled index can find anything in a run on one such card."""
     scope = OneCard(card)
+    forms = [rule, *({**rule, **own} for own in rule.get("per_framework", {}).values())]
+    return any(_may_hold(form, scope) for form in forms)
+
+
+def _may_hold(rule: Mapping[str, Any], scope: OneCard) -> bool:
     parts = (rule.get("applies_when"), rule.get("condition"))
     return not any(part is not None and evaluate(part, scope) is False for part in parts)
 

@@ -55,6 +55,16 @@ def histories(package: str) -> Iterator[tuple[str, str, Points]]:
         yield from ((extra, about, points) for about, points in table.items())
 
 
+def built(framework: Mapping[str, Any], package: str, version: str) -> dict[str, str]:
+    """What a release of a framework builds of a package itself, from its adapter's data; {} when it builds none.
+
+    {"flags": the release whose options stand for it, "build": its own version where one is known}.
+    """
+    rows: Mapping[str, dict[str, str]] = framework.get("builds", {}).get(package, {})
+    past = [name for name in rows if parse(name) <= parse(version)]
+    return rows[max(past, key=parse)] if past else {}
+
+
 def _row(package: str) -> dict[str, Any]:
     found: dict[str, Any] = section("pins").get(package, {})
     return found

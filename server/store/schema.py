@@ -77,6 +77,21 @@ class RuleFix(Strict):
     safety: Literal["safe", "unsafe"] = "unsafe"
 
 
+class RuleVariant(Strict):
+    """How a rule differs in one framework: the same fault, which is written, met or answered in another way there.
+
+    One with a condition or code of its own has nothing of the rule's `applies_when`.
+    """
+
+    severity: Severity | None = None
+    applies_when: Condition | None = None
+    condition: Condition | None = None
+    code: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
+    anchor: str | None = None
+    message: Text | None = None
+    fix: RuleFix | None = None
+
+
 class Rule(Entry):
     """knowledge/rules/<id>.yaml: a condition (or a code check) with scope, text, fix and sources."""
 
@@ -88,6 +103,7 @@ class Rule(Entry):
     frameworks: list[str] = []
     affected: dict[str, str | list[str]] = {}
     affected_in: dict[str, dict[str, str | list[str]]] = {}  # framework -> its own ranges, in the place of `affected`
+    per_framework: dict[str, RuleVariant] = {}  # framework -> what it has in the place of the rule's own
     applies_when: Condition | None = None
     condition: Condition | None = None
     code: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
@@ -104,8 +120,11 @@ class Rule(Entry):
             raise ValueError("a rule with a condition has `message` and `anchor`")
         if self.verdict in ("refuted", "unverifiable"):
             raise ValueError(f"a {self.verdict} claim raises no finding, so it is no rule")
-        if not self.affected_in.keys() <= set(self.frameworks):
-            raise ValueError("`affected_in` names only frameworks of the rule")
+        if not self.affected_in.keys() | self.per_framework.keys() <= set(self.frameworks):
+            raise ValueError("`affected_in` and `per_framework` name only frameworks of the rule")
+        for name, own in self.per_framework.items():
+            if own.condition is not None and own.code is not None:
+                raise ValueError(f"{name} has both `condition` and `code`")
         return self
 
 
@@ -527,6 +546,7 @@ class Syntax(Strict):
     style: Literal["hydra", "flags", "yaml", "json"]
     dashes: bool = False
     also: str = ""
+    more: list[str] = []
     sections: dict[str, str] = {}
     backend: str = ""
 

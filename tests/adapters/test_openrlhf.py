@@ -304,7 +304,7 @@ def test_a_script_that_submits_to_ray(tmp_path: Path) -> None:
     )
     report = validate_targets([script], versions={"openrlhf": "0.11.2"})
     assert report.framework == "openrlhf"
-    [finding] = [finding for finding in report.findings if finding.rule == "openrlhf-group-size"]
+    [finding] = [finding for finding in report.findings if finding.rule == "one-sample-groups"]
     assert finding.setting is not None
     assert (finding.severity, finding.setting.key, finding.setting.line) == (
         "error",

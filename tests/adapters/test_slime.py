@@ -126,7 +126,7 @@ def test_rules_of_megatron_speak_of_slime_runs(run_of: RunOf) -> None:
     text = LAUNCH.replace("--expert-model-parallel-size 8", "--expert-model-parallel-size 6 --num-experts 128")
     assert found(run_of(files(text), slime="0.3.1")) | {"megatron-5916": "info"} == {
         "experts-not-divisible-by-expert-parallel": "error",
-        "megatron-parallel-size-does-not-divide-gpus": "error",
+        "parallel-size-does-not-divide-gpus": "error",
         "moe-router-in-model-dtype": "info",
         "megatron-5916": "info",
     }

@@ -173,6 +173,26 @@ def test_the_pinned_release_of_another_package_is_taken():
     assert answer["versions"]["deepspeed"] == "0.18.1"  # Requires-Dist of OpenRLHF 0.9.0
 
 
+@pytest.mark.parametrize("slime, megatron", [("0.2.0", "0.14.0"), ("0.3.1", "0.16.0.dev20260214")])
+def test_slime_gets_lines_for_the_megatron_that_it_builds(slime, megatron):
+    answer = avoid("moe", "slime", {"slime": slime})
+    assert answer["versions"] == {"megatron-core": megatron, "slime": slime}
+    assert "--moe-router-dtype fp32" in written(answer)
+
+
+@pytest.mark.parametrize(
+    "framework, line",
+    [
+        ("skyrl", "trainer.policy.megatron_config.moe_router_dtype=fp32"),
+        ("nemo-rl", "policy.megatron_cfg.moe_router_dtype: fp32"),
+        ("ms-swift", "--bf16"),
+        ("areal", "sglang.dtype: bfloat16"),
+    ],
+)
+def test_keys_of_one_engine_or_back_end_are_written(framework, line):
+    assert line in written(avoid("moe", framework))
+
+
 def test_without_versions_the_newest_is_taken_and_named():
     answer = avoid("nan", "deepspeed")
     newest = newest_known("deepspeed")
@@ -240,6 +260,7 @@ EXTRA = {
     "trl": ({"accelerate": "1.13.0"}, {"transformers": "5.2.0"}),
     "openrlhf": ({"openrlhf": "0.9.0"},),
     "megatron": ({"megatron-core": "0.17.0"},),
+    "skyrl": ({"skyrl": "0.2.0"},),
 }
 
 

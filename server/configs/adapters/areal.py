@@ -16,9 +16,11 @@ from ..run_config import RunConfig, UnknownKey
 from ..values import Entry, Unresolved
 from .common import Options, apply_options, derive_moe, dtype, product, start_run, whole
 from .dotted import SettingsTree, config_parts, fill_tree, judge_keys, launch_of, overrides_of
+from .engine_arguments import below, take_handed_on
 
 _TABLE = "GRPOConfig"
 _ENGINES = ("sglang", "vllm")
+_RENAMED = ("free_cache_engine", "rollout_tensor_parallel")  # AReaL's own, under names of the engines
 _TRAINERS = ("fsdp", "megatron", "archon")
 _MAX_TEXT = 300
 # One piece of an allocation: backend, optional name, dimensions ("d4p1t1", or "(attn:d4c2|ffn:d2e4)")
@@ -55,6 +57,8 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     judge_keys(run, table, [*in_files, *overrides], stated, stops=False, sections=tuple(data["judged"]))
     for row in run.unknown_keys:  # a key that another release has is no field that the script has added
         row.fatal = stated is not None and table.exact and table.lifecycle(row.key) is not None
+    if engine:
+        take_handed_on(run, engine, below(run, f"{engine}."), keep=[*fields, *_RENAMED])
     if files:
         _judge_overrides(run, overrides, in_files)
     _derive(run, data, tree)

@@ -18,9 +18,10 @@ from ..parts import Part
 from ..run_config import EXPLICIT, RunConfig, Setting
 from . import hf_arguments, launchers, ms_swift_defaults, recognised, trl, trl_launch
 from .common import Options, apply_options, derive_moe, explicit_settings, fill, start_run
+from .engine_arguments import take_handed_on
 from .hf_arguments import Given
 from .native import Names, judge_choices
-from .trl_arguments import Arguments
+from .trl_arguments import Arguments, as_dict
 
 claims = recognised.claims
 _PROGRAMS = re.compile(r"^swift |^megatron |swift[./]cli[./]|swift[./]megatron")
@@ -49,6 +50,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     hf_arguments.judge(run, given.rest, table, stops=ignore is None or ignore.value is not True)
     names = Names(table, "ms-swift", flags=False)
     judge_choices(run, given.settings, names, options.versions.get("ms-swift"))
+    _engine(run)
     ms_swift_defaults.apply(run, kind, table)
     _launch(run, parts, kind, options)
     apply_options(run, options)
@@ -108,6 +110,18 @@ def _read_ray(run: RunConfig, given: Given, table: KeyTable) -> Setting | None:
         return None
     together = groups is not None and all(role in str(groups.value) for role in ("train", "rollout"))
     return replace(place, value="colocate" if together else "separate")
+
+
+def _engine(run: RunConfig) -> None:
+    """Arguments of vLLM itself, a JSON text or a mapping."""
+    written = run.native.get("vllm_engine_kwargs")
+    mapping = None if written is None else written.value
+    if isinstance(mapping, str):
+        mapping = as_dict(mapping)
+    if written is None or not isinstance(mapping, dict):
+        return
+    given = {str(name): replace(written, key=f"{written.key}.{name}", value=item) for name, item in mapping.items()}
+    take_handed_on(run, "vllm", given)
 
 
 def _partial(run: RunConfig, program: Part | None, given: Given) -> None:

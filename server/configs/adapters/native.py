@@ -27,6 +27,7 @@ class Names:
     flags: whether settings are written as `--name` with dashes; otherwise as in the table.
     negations: name of a switch -> name of the setting that it switches off, where that is not `no_` + name.
     exact: keyword arguments, which have neither aliases nor abbreviations.
+    prefix: what another program's flags begin with that hands them on ("sglang-").
     """
 
     table: KeyTable
@@ -34,12 +35,13 @@ class Names:
     flags: bool = True
     negations: Mapping[str, str] | None = None
     exact: bool = False
+    prefix: str = ""
 
     def name_of(self, key: str) -> tuple[str, bool]:
         """The table's name of a native key, and whether the key switches that setting off."""
         if self.exact:
             return key, False
-        flag = key.lstrip("-")
+        flag = key.lstrip("-").removeprefix(self.prefix)
         head, dot, rest = flag.partition(".")
         name = head.replace("-", "_") + dot + rest
         for spelling in (name, flag):
@@ -64,7 +66,7 @@ class Names:
 
     def written(self, name: str) -> str:
         """The native key of a table's name, as the user would write it."""
-        return f"--{name.replace('_', '-')}" if self.flags else name
+        return f"--{self.prefix}{name.replace('_', '-')}" if self.flags else name
 
 
 def given_settings(entries: Iterable[Entry], names: Names, lints: list[Lint]) -> dict[str, Setting]:

@@ -26,6 +26,7 @@ from .dotted import (
     parents_of,
     stem,
 )  # fmt: skip
+from .engine_arguments import below, derive_recurrent, judge_handed_on, take_handed_on
 
 _NAMES = ("MasterConfig", "examples")  # tables of declared keys, and of keys that the examples set
 _JUDGED = ("grpo.", "loss_fn.", "policy.", "cluster.", "checkpointing.")
@@ -61,7 +62,11 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     fill_tree(run, _fields(tree, data), tree, f"NeMo-RL {table.version}", defaults_known=not missing)
     judge_keys(run, table, entries, stated, stops=False, sections=_JUDGED)
     _judge_overrides(run, table, overrides, entries, stated, bool(bases) and not missing)
+    if run.value("rollout_engine", "vllm") == "vllm":
+        take_handed_on(run, "vllm", below(run, data["engine_section"]), keep=data["vllm"])
+        judge_handed_on(run, {"vllm": data["engine_section"]}, by_keyword=("vllm",))
     _derive(run, data, tree, defaults_known=not missing)
+    derive_recurrent(run)
     apply_options(run, options)
     _derive_parallelism(run, tree)
     return run

@@ -22,6 +22,17 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     run, arguments = read(parts, options, engine)
     _spare_others(run, parts)
     fill_named(run, adapter_data("sglang")["fields"], arguments.given, arguments.names)
+    derive_server(run)
+    run.derive("rollout_engine", "sglang", "an SGLang engine")
+    derive_common(run)
+    derive_moe(run)
+    derive_recurrent(run)
+    apply_options(run, options)
+    return run
+
+
+def derive_server(run: RunConfig) -> None:
+    """What follows from SGLang's own arguments, whoever starts the engine."""
     for name, switch in adapter_data("sglang")["opposites"].items():
         derive_flag(run, name, switch)
         run.keys[name] = run.key_of(name) if name in run.settings else run.keys.get(switch, name)
@@ -30,12 +41,6 @@ def build(parts: list[Part], options: Options) -> RunConfig:
         run.derive("speculation", False, "no speculative algorithm", run.key_of("speculative_algorithm"))
     elif isinstance(run.value("speculative_algorithm"), str):
         run.derive("speculation", True, "a speculative algorithm", run.key_of("speculative_algorithm"))
-    run.derive("rollout_engine", "sglang", "an SGLang engine")
-    derive_common(run)
-    derive_moe(run)
-    derive_recurrent(run)
-    apply_options(run, options)
-    return run
 
 
 def batch(run: RunConfig) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from ..values import Entry
 from . import verl_batch
 from .common import Options, apply_options, derive_moe, dtype, product, start_run, whole
 from .dotted import SettingsTree, fill_tree, judge_keys, launch_of, overrides_of
+from .engine_arguments import below, derive_recurrent, judge_handed_on, take_handed_on
 
 _NEW, _OLD = "skyrl", "skyrl-train"
 _TABLES = {_NEW: "SkyRLTrainConfig", _OLD: "ppo_base_config"}
@@ -60,7 +61,9 @@ def build(parts: list[Part], options: Options) -> RunConfig:
         moved = _moved(row.key, data["legacy"])
         if table.known(moved):
             row.did_you_mean, row.note = [moved], f"a name of {_OLD}; skyrl takes only the new one since 0.3.0"
+    _engine(run, data["engine_section"][package], by_keyword=package == _OLD)
     _derive(run, launch, table, data)
+    derive_recurrent(run)
     apply_options(run, options)
     _derive_parallelism(run)
     return run
@@ -99,6 +102,16 @@ def _moved(key: str, legacy: dict[str, Any]) -> str:
         return ""
     name = key.removeprefix(legacy["prefix"])
     return str(legacy["to"] + legacy["renamed"].get(name, name))
+
+
+def _engine(run: RunConfig, section: str, by_keyword: bool) -> None:
+    """vLLM's arguments: skyrl sets them over its own, skyrl-train calls the engine with them."""
+    engine = run.value("rollout_engine", "vllm")
+    if engine == "vllm" or (engine == "sglang" and by_keyword):
+        take_handed_on(run, engine, below(run, section))
+        judge_handed_on(run, {engine: section}, by_keyword=(engine,) if by_keyword else ())
+    if engine == "vllm" and isinstance(shared := run.value("colocate"), bool):
+        run.derive("free_cache_engine", shared, f"colocated: {str(shared).lower()}", run.key_of("colocate"))
 
 
 def _derive(run: RunConfig, launch: Part | None, table: KeyTable, data: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from ...store.index import adapter as adapter_data
+from ...store.pins import built
 from ...store.versions import parse
 from ..keys import KeyTable, load
 from ..keys_data import key_data
@@ -27,7 +28,10 @@ from .megatron_common import (
     given_flags,
     micro_steps,
 )
-from .native import judge_choices, judge_names
+from .native import Names, fill_named, flags_of, given_settings, judge_choices, judge_names
+from .sglang import derive_server
+
+_PREFIX = "sglang-"
 
 
 def build(parts: list[Part], options: Options) -> RunConfig:
@@ -43,6 +47,7 @@ def build(parts: list[Part], options: Options) -> RunConfig:
         run.partial = "only a part of the run was given"
     _fill(run, data, given, names)
     _judge(run, data, given, names, stated)
+    _engine(run, data, programs, names)
     _derive(run, data, given)
     apply_options(run, options)
     _derive_sizes(run)
@@ -74,7 +79,7 @@ def _table(run: RunConfig, data: dict[str, Any], options: Options) -> KeyTable:
     stated, megatron = options.versions.get("slime"), options.versions.get("megatron-core")
     own = key_data("slime")
     version = own.versions[own.nearest(stated)[0]]
-    pinned = data["megatron"][max((name for name in data["megatron"] if parse(name) <= parse(version)), key=parse)]
+    pinned = built(data, "megatron-core", version)
     if stated is not None and megatron is None and "build" in pinned:
         run.versions["megatron-core"] = pinned["build"]
         run.notes.append(f"slime {version} builds megatron-core {pinned['build']} (docker/Dockerfile); it is assumed")
@@ -89,12 +94,6 @@ def _fill(run: RunConfig, data: dict[str, Any], given: Given, names: FlagNames) 
         if name not in data["without"] and name not in data["fields"]
     }
     fill_flags(run, {**fields, **data["fields"]}, given, names, "slime")
-    for name, flags in data["sglang"].items():
-        candidates = [flags] if isinstance(flags, str) else flags
-        chosen = next((flag for flag in candidates if flag in given), None)
-        run.keys[name] = given[chosen].key if chosen else f"--{candidates[0]}"
-        if chosen is not None:
-            run.set_explicit_like(name, given[chosen], given[chosen].value)
 
 
 def _judge(run: RunConfig, data: dict[str, Any], given: Given, names: FlagNames, stated: str | None) -> None:
@@ -113,6 +112,32 @@ def _judge(run: RunConfig, data: dict[str, Any], given: Given, names: FlagNames,
     for row in run.unknown_keys:
         row.note = f"{row.note}; slime ignores it without a message"
     judge_choices(run, mine, names, stated)
+
+
+def _engine(run: RunConfig, data: dict[str, Any], programs: list[Part], names: FlagNames) -> None:
+    """SGLang's options, which its own parser reads behind a prefix: its names, choices and defaults."""
+    stated, own = run.versions.get("sglang"), data["sglang_own"]
+    engine = Names(load("sglang", ["ServerArgs", "server"], stated), "SGLang", prefix=_PREFIX)
+    entries = [
+        entry
+        for entry in flags_of(programs)
+        if (flag := entry.key.lstrip("-")).startswith(_PREFIX)
+        and not names.table.known(flag)
+        and not flag.startswith(tuple(own))
+    ]
+    given = given_settings(entries, engine, [])
+    others = {*run.keys, "rollout_tensor_parallel"}  # what slime has settings of its own for
+    fields = {name: spelled for name, spelled in adapter_data("sglang")["fields"].items() if name not in others}
+    fill_named(run, fields, given, engine)
+    derive_server(run)
+    if "weights_cpu_backup" in run.settings and parse(names.table.version) >= parse(data["draft_backup_since"]):
+        run.settings.pop("weights_cpu_backup")  # the draft has one of its own
+        run.keys.pop("weights_cpu_backup")
+    judge_names(run, given, engine, stated, stops=False)
+    judge_choices(run, given, engine, stated)
+    for row in run.unknown_keys:
+        if row.key.startswith(f"--{_PREFIX}"):
+            row.note = f"{row.note}; slime ignores it without a message"
 
 
 def _derive(run: RunConfig, data: dict[str, Any], given: Given) -> None:

@@ -249,7 +249,7 @@ def typed(value: Any, text: str, kind: str) -> Any:
     if isinstance(value, str) and kind in ("int", "float"):
         return _as_number(value, kind)
     if isinstance(value, str) and "dict" in kind.split("|") and value.lstrip().startswith("{"):
-        return _as_dict(value)
+        return as_dict(value)
     return value
 
 
@@ -266,7 +266,8 @@ def _as_number(value: str, kind: str) -> Any:
     return int(number) if kind == "int" and number.is_integer() else number
 
 
-def _as_dict(value: str) -> Any:
+def as_dict(value: str) -> Any:
+    """What a JSON text holds; the text itself when it is none."""
     try:
         return json.loads(value)
     except ValueError:

@@ -14,7 +14,7 @@ from ..parts import Part
 from ..run_config import EXPLICIT, RunConfig, UnknownKey
 from ..values import Entry, Lint, Unresolved
 from .common import Options, apply_options, derive_moe, explicit_settings, fill, product, start_run, whole
-from .engine_arguments import derive_recurrent, judge_handed_on
+from .engine_arguments import below, derive_recurrent, judge_handed_on, take_handed_on
 from .verl_batch import batch as batch
 
 # Programs that start from verl's own ppo_trainer.yaml; any other one brings a config of its own
@@ -68,6 +68,8 @@ def build(parts: list[Part], options: Options) -> RunConfig:
     if stock:
         _judge_keys(run, table, overrides, {entry.key for entry in entries}, version)
     judge_handed_on(run, data["engine_sections"], data["own_engine_arguments"])
+    if (engine := run.value("rollout_engine")) in data["engine_sections"]:
+        take_handed_on(run, str(engine), below(run, data["engine_sections"][engine]), keep=fields)
     _derive(run, launch)
     derive_recurrent(run)
     apply_options(run, options)
