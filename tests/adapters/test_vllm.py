@@ -213,7 +213,7 @@ def test_settings_that_the_text_does_not_show(run_of: RunOf) -> None:
     [
         ("vllm-33013", "0.15.0", "vllm serve m --enable-return-routed-experts"),
         ("vllm-39568", "0.20.2", "vllm serve m --enable-return-routed-experts"),
-        ("vllm-34874", "0.16.0", "vllm serve m --mamba-cache-mode all"),
+        ("vllm-34874", "0.16.0", "vllm serve m --mamba-cache-mode all --enable-prefix-caching"),
         (
             "vllm-42695",
             "0.22.1",
