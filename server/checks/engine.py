@@ -20,7 +20,7 @@ from ..configs.run_config import DEFAULT, EXPLICIT, RunConfig, Setting
 from ..configs.values import Unresolved
 from ..deadline import passed
 from ..model import SEVERITIES, Edit, Finding, Fix, SettingRef
-from ..store.index import index, rules_of, section
+from ..store.index import index, package_of, rules_of, section
 from ..store.versions import surely_in_range
 from .expr import Unknown, evaluate, fields_of
 from .outcome import NOT_APPLICABLE, PASS, Hit, NotApplicable, Outcome
@@ -261,6 +261,8 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
     if not certain:
         message = f"{message} Possible if {version_text(rule['affected'])}: {_what_decides(rule, run)}"
         severity, confidence = _capped(severity, "warning" if _newest_affected(rule) else "info"), "low"
+    elif confidence == "high" and _rests_on_another_release(anchor, run):
+        confidence = "medium"
     if rule.get("needs_versions"):
         message = f"{' with '.join(f'{name} {run.versions[name]}' for name in rule['affected'])}: {message}"
     if rule.get("verdict") == "reported":
@@ -278,6 +280,15 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
         bugs=list(rule.get("bugs", ())),
         references=[reference["url"] for reference in rule.get("references", ())],
     )
+
+
+def _rests_on_another_release(anchor: str, run: RunConfig) -> bool:
+    """Whether the finding is about a default that was read in another release than the one given."""
+    setting, package = run.settings.get(anchor), package_of(run.framework)
+    if setting is None or setting.origin != "default" or package not in run.versions:
+        return False
+    name, _, release = setting.version.rpartition(" ")
+    return name.lower() in (package, run.framework) and release != run.versions[package]
 
 
 def _what_decides(rule: Rule, run: RunConfig) -> str:

@@ -169,3 +169,28 @@ class TestLevels:
         finding = answer(a_rule("zero_stage == 2"), run).finding
         assert finding is not None
         assert finding.message == "native.overlap_comm={zero_stage.key}{env.PATH} at stage 2."
+
+
+class TestADefaultOfAnotherRelease:
+    """Keys of a release that was not read are those of the nearest one: what rests on them is less sure."""
+
+    @pytest.mark.parametrize(
+        ("given", "label", "confidence"),
+        [
+            ("0.19.8", "deepspeed 0.19.8", "high"),
+            ("0.21.0", "deepspeed 0.19.8", "medium"),  # newer than the data
+            ("0.21.0", "accelerate 1.15.0", "high"),  # the default of another package
+            (None, "deepspeed 0.19.8", "high"),  # no release is claimed
+        ],
+    )
+    def test_confidence(self, given: str | None, label: str, confidence: str) -> None:
+        run = a_run({"deepspeed": given} if given else {}, zero_stage=2)
+        run.settings["overlap_comm"] = Setting("overlap_comm", "overlap_comm", True, "default", version=label)
+        finding = answer(a_rule(), run).finding
+        assert finding is not None
+        assert finding.confidence == confidence
+
+    def test_what_the_user_wrote_is_as_sure_as_before(self) -> None:
+        finding = answer(a_rule(), a_run({"deepspeed": "99.0"}, zero_stage=2, overlap_comm=True)).finding
+        assert finding is not None
+        assert finding.confidence == "high"
