@@ -150,7 +150,7 @@ def cross_validated(cases: Sequence[Case], fold_of: Callable[[Case], str], hold_
     parts = [scored(case, entries_of(case) if hold_out else frozenset()) for case in cases]
     fired = [
         {cue.why for row in rows if row.pattern == case["truth"]["pattern"] for cue in row.cues}
-        for case, rows in zip(cases, parts, strict=True)
+        for case, (rows, _) in zip(cases, parts, strict=True)
     ]
     results: list[Result | None] = [None] * len(cases)
     for fold in sorted(set(map(fold_of, cases))):
@@ -160,18 +160,31 @@ def cross_validated(cases: Sequence[Case], fold_of: Callable[[Case], str], hold_
         prior = prior_of([cases[place] for place in others])
 
         def right(weight: float, others: Sequence[int] = others, *known: Any) -> int:
-            return sum(ordered(parts[place], weight, *known)[0] in accepted(cases[place]) for place in others)
+            return sum(ordered(parts[place][0], weight, *known)[0] in accepted(cases[place]) for place in others)
 
         best = max(_CUE_WEIGHTS, key=lambda weight: (right(weight, others, proven, prior), -weight))
         for place in inside:
-            results[place] = Result(cases[place], ordered(parts[place], best, proven, prior), [], set())
+            rows, bugs = parts[place]
+            order = ordered(rows, best, proven, prior)
+            shown = {number(name) for pattern in order[:3] for name in bugs[pattern]}
+            results[place] = Result(cases[place], order, [], shown)
     return [result for result in results if result is not None]
 
 
-def scored(case: Case, without: frozenset[str]) -> list[ranking.Candidate]:
+def scored(case: Case, without: frozenset[str]) -> tuple[list[ranking.Candidate], dict[str, list[str]]]:
+    """All patterns with their parts, and the bugs that each would name if it were among the first."""
     with known_from(without):
-        rows: list[ranking.Candidate] = ranking.rank(gather(case["user_text"], **given(case)), without).candidates
-    return rows
+        evidence = gather(case["user_text"], **given(case))
+        ranked = ranking.rank(evidence, without)
+    bugs = {
+        row.pattern: [
+            name
+            for bug in diagnosis.bugs_shown(row, evidence, ranked)
+            for name in (bug, *diagnosis.other_numbers(lookup.bugs()[bug]))
+        ]
+        for row in ranked.candidates
+    }
+    return ranked.candidates, bugs
 
 
 def prior_of(cases: Sequence[Case]) -> dict[str, float]:

@@ -101,7 +101,7 @@ def _signals(evidence: Evidence, ranked: Ranked) -> list[Signal]:
 
 def _hypothesis(place: int, candidate: Candidate, confidence: float, evidence: Evidence, ranked: Ranked) -> Hypothesis:
     pattern = lookup.patterns()[candidate.pattern]
-    bugs = _bugs_shown(candidate, evidence, ranked)
+    bugs = bugs_shown(candidate, evidence, ranked)
     entries = [lookup.bugs()[name] for name in bugs]
     checks = [f"{step['do']} {step.get('command', '')}".strip() for step in pattern["first_checks"][:2]]
     return Hypothesis(
@@ -123,7 +123,7 @@ def _repair(bug: Mapping[str, Any]) -> str:
     return f"{bug['id']}: {bug['fix']}{other}"
 
 
-def _bugs_shown(candidate: Candidate, evidence: Evidence, ranked: Ranked) -> list[str]:
+def bugs_shown(candidate: Candidate, evidence: Evidence, ranked: Ranked) -> list[str]:
     """The pattern's bugs that can be this run's and are nearly as like the input as the best bug of all."""
     best = max((row.bugs[0][1] for row in ranked.candidates if row.bugs), default=0.0)
     knobs = index.data()["knobs"]
@@ -206,7 +206,7 @@ def _ask_next(evidence: Evidence, ranked: Ranked, chosen: Sequence[Candidate], a
     if not evidence.config.strip():
         asked.append("The launch script or config.")
     packages = [
-        package for bug in _bugs_shown(chosen[0], evidence, ranked)[:2] for package in lookup.bugs()[bug]["ranges"]
+        package for bug in bugs_shown(chosen[0], evidence, ranked)[:2] for package in lookup.bugs()[bug]["ranges"]
     ]
     if missing := [name for name in dict.fromkeys(packages) if name not in evidence.versions]:
         asked.append(f"Version of {', '.join(missing[:3])}: it decides whether a known bug can be it.")
