@@ -106,7 +106,7 @@ class WordReader:
             elif not self._special(parts):
                 break
         if self.pos == start:
-            raise ShellSyntax(f"unexpected `{text[start]}`", start)
+            raise ShellSyntax(f"unexpected `{text[start]}`" if start < end else "a word is missing at the end", start)
         return self._finished(parts, start, line)
 
     def words(self) -> list[WordNode]:
