@@ -211,7 +211,7 @@ def _fields(text: str) -> Iterator[tuple[str, Any]]:
         if depth == 1 and not quote and char in "(," and (found := _FIELD.match(text, place)):
             starts.append((found.start(), found.end(), found[1]))
         place += 1
-    ends = [start for start, _, _ in starts[1:]] + [text.rfind(")") if ")" in text else len(text)]
+    ends = [start for start, _, _ in starts[1:]] + [text.rfind(")") if ")" in text else len(text)] * bool(starts)
     for (_, start, name), end in zip(starts, ends, strict=True):
         written = text[start:end].strip().rstrip(",")
         enum = _ENUM.match(written)

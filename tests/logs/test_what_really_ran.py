@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from grpo_guard.logs import read_logs
 
 VERL = """(TaskRunner pid=1) {'actor_rollout_ref': {'actor': {'clip_ratio': 0.2,
@@ -36,6 +38,21 @@ def test_a_config_that_is_cut_is_read_in_part():
     reading = read_logs([VERL[: VERL.index("'rollout'")]])
     assert reading.config["actor_rollout_ref.actor.optim.lr"].value == 1e-6
     assert any("read in part" in note for note in reading.coverage["notes"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GRPOConfig(\n)\n",
+        "args = Namespace(\n# nothing\n)\n",
+        "GRPOConfig(\n*parts,\n)\n",
+        "Namespace(a=1\n",
+        "XArgs(\n",
+    ],
+)
+def test_a_call_without_a_setting_says_nothing(text: str):
+    """Code in a log, or an object that was cut: no setting, and no fault of ours."""
+    assert set(read_logs([text]).config) <= {"a"}
 
 
 def test_megatron_and_deepspeed_print_dotted_lists():
