@@ -130,10 +130,10 @@ def judge_keys(
             continue
         if len(run.unknown_keys) < _MAX_EXPLAINED:
             reason = table.explain_unknown(key)
-            meant, note = list(reason.did_you_mean), reason.note
+            meant, note, new_name = list(reason.did_you_mean), reason.note, reason.new_name
         else:
-            meant, note = [], ""
-        run.unknown_keys.append(UnknownKey(key, entry.file, entry.line, meant, note, fatal=exact and stops))
+            meant, note, new_name = [], "", ""
+        run.unknown_keys.append(UnknownKey(key, entry.file, entry.line, meant, note, exact and stops, new_name))
 
 
 def config_parts(run: RunConfig, parts: list[Part], options: Options, flag: str = "--config") -> tuple[list[Part], str]:

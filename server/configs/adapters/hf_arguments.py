@@ -165,8 +165,10 @@ def judge(run: RunConfig, rest: Mapping[str, Setting], table: KeyTable, stops: b
             continue
         dashes = "--" if setting.key.startswith("-") else ""
         meant = [dashes + similar for similar in reason.did_you_mean]
-        fatal = exact and stops
-        run.unknown_keys.append(UnknownKey(setting.key, setting.file, setting.line, meant, reason.note, fatal))
+        fatal, new_name = exact and stops, reason.new_name and dashes + reason.new_name
+        run.unknown_keys.append(
+            UnknownKey(setting.key, setting.file, setting.line, meant, reason.note, fatal, new_name)
+        )
 
 
 def replicas_without_config(run: RunConfig) -> None:

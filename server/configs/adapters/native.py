@@ -136,8 +136,9 @@ def judge_names(
             continue
         reason = names.table.explain_unknown(name)
         meant = [names.written(similar) for similar in reason.did_you_mean]
+        new_name = names.written(reason.new_name) if reason.new_name else ""
         run.unknown_keys.append(
-            UnknownKey(setting.key, setting.file, setting.line, meant, reason.note, fatal=exact and stops)
+            UnknownKey(setting.key, setting.file, setting.line, meant, reason.note, exact and stops, new_name)
         )
 
 
