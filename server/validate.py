@@ -114,8 +114,9 @@ def _options(
             raise InputError(f"{name}={value}: not a version; write it like {name}=0.8.0")
     if world_size is not None and world_size < 1:
         raise InputError(f"world size {world_size}: must be at least 1 GPU")
+    known = section("fields") if settings else {}
     for name in settings or {}:
-        if name not in (known := section("fields")):
+        if name not in known:
             raise InputError(f"--set {name}: no such field; see `grpo-guard rules --fields`{hint(name, known, 70)}")
     return Options(given, world_size, gpu, dict(settings or {}))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from grpo_guard.checks.engine import Rule, check_rule, rule_fields, scoped
+from grpo_guard.checks.engine import Rule, check_rule, in_framework, rule_fields
 from grpo_guard.checks.outcome import Hit, NotApplicable
 from grpo_guard.configs.adapters.common import Options
 from grpo_guard.configs.assembly import Follower, build_runs
@@ -81,10 +81,10 @@ def with_value(run: RunConfig, field: str, value: Any) -> RunConfig:
 
 @pytest.mark.parametrize("rule_id", BY_CONDITION)
 def test_changing_a_value_takes_the_finding_away(rule_id: str) -> None:
-    runs = [run for run in firing_runs(rule_id) if "condition" in scoped(RULES[rule_id], run)]
+    runs = [run for run in firing_runs(rule_id) if "condition" in in_framework(RULES[rule_id], run.framework)]
     assert runs, "no firing case fires"
     for run in runs:
-        rule = scoped(RULES[rule_id], run)
+        rule = in_framework(RULES[rule_id], run.framework)
         in_environment = {f"env.{name}" for name in run.env}
         silenced = [
             field
@@ -98,7 +98,7 @@ def test_changing_a_value_takes_the_finding_away(rule_id: str) -> None:
 def test_an_unknown_value_never_passes_for_a_decided_one(rule_id: str) -> None:
     """With everything it reads unknown, a rule may only answer "undecided" or "not applicable"."""
     for run in firing_runs(rule_id):
-        rule = scoped(RULES[rule_id], run)
+        rule = in_framework(RULES[rule_id], run.framework)
         if "condition" not in rule:
             continue
         blind = run
@@ -113,7 +113,7 @@ def test_an_unknown_value_never_passes_for_a_decided_one(rule_id: str) -> None:
 def test_a_version_outside_the_range_takes_the_finding_away(rule_id: str) -> None:
     rule = RULES[rule_id]
     for run in firing_runs(rule_id):
-        for package, bounds in scoped(rule, run).get("affected", {}).items():
+        for package, bounds in in_framework(rule, run.framework).get("affected", {}).items():
             for outside in versions_outside([bounds] if isinstance(bounds, str) else bounds):
                 run.versions = {**run.versions, package: outside}
                 assert isinstance(check_rule(rule, run).outcome, NotApplicable), f"fires at {package} {outside}"
@@ -123,7 +123,7 @@ def test_a_version_outside_the_range_takes_the_finding_away(rule_id: str) -> Non
 def test_without_the_version_it_is_possible_and_never_an_error(rule_id: str) -> None:
     rule = RULES[rule_id]
     for run in firing_runs(rule_id):
-        bound = scoped(rule, run).get("affected", {})
+        bound = in_framework(rule, run.framework).get("affected", {})
         run.versions = {name: version for name, version in run.versions.items() if name not in bound}
         if not bound:
             continue

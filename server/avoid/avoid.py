@@ -17,7 +17,7 @@ from ..lookup.answers import AvoidAnswer, AvoidLine, to_data
 from ..lookup.short import allowance, fit, short
 from ..model import Report
 from ..store import lookup as store
-from ..store.index import index
+from ..store.index import index, package_of
 from ..store.versions import is_version
 from .native import Native, Writer
 from .releases import Releases
@@ -37,8 +37,7 @@ def avoid(
     topic = "all" if topic == "knowledge" else topic
     name = framework_of(framework)
     adapter: Mapping[str, Any] = index()["adapters"].get(name, {})
-    package = str(adapter.get("package", _PACKAGES.get(name, name)))
-    releases = Releases(_checked(versions), package, adapter)
+    releases = Releases(_checked(versions), package_of(name), adapter)
     writer = Writer(name, releases)
     answer = AvoidAnswer(framework=name, focus=topic)
     rows = _rows(topic, name)
@@ -56,9 +55,6 @@ def avoid(
     _tell(answer, releases, writer, left)
     _check(answer)
     return _shaped(answer, detail)
-
-
-_PACKAGES = {"megatron": "megatron-core"}
 
 
 def framework_of(text: str) -> str:

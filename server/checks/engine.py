@@ -71,7 +71,7 @@ class _WrittenScope(RunScope):
 
     def field_value(self, name: str) -> Any:
         setting = self._run.settings.get(name)
-        if setting is not None and setting.origin == "default":
+        if setting is not None and setting.origin == DEFAULT:
             return Unknown(frozenset([name]))
         return super().field_value(name)
 
@@ -99,7 +99,7 @@ def check_others(run: RunConfig, focus: str = "all") -> list[Verdict]:
 
 def check_rule(rule: Rule, run: RunConfig) -> Verdict:
     """Answer of one rule."""
-    rule = scoped(rule, run)
+    rule = in_framework(rule, run.framework)
     outcome, certain = _decide(rule, run)
     if isinstance(outcome, Hit) and not certain and (package := _one_release_only(rule, run)):
         outcome = Unknown(frozenset([f"{package.replace('-', '_')}_version"]))
@@ -110,11 +110,6 @@ def check_rule(rule: Rule, run: RunConfig) -> Verdict:
             outcome = _without_defaults(rule, run) or outcome
     finding = _finding(rule, run, outcome, certain) if isinstance(outcome, Hit) else None
     return Verdict(rule, outcome, finding)
-
-
-def scoped(rule: Rule, run: RunConfig) -> Rule:
-    """The rule as it is in the run's framework."""
-    return in_framework(rule, run.framework)
 
 
 def in_framework(rule: Rule, framework: str) -> Rule:
@@ -158,7 +153,7 @@ def _within_a_minor_release(spec: str) -> bool:
 def _may_be_set_elsewhere(anchor: str, run: RunConfig) -> bool:
     """Whether a finding rests on a key that the user did not write, in a run of which only a part is known."""
     setting = run.settings.get(anchor)
-    return bool(anchor) and (setting is None or setting.origin == "default" or setting.value is None)
+    return bool(anchor) and (setting is None or setting.origin == DEFAULT or setting.value is None)
 
 
 def _without_defaults(rule: Rule, run: RunConfig) -> Unknown | None:
@@ -212,8 +207,8 @@ def _affected(rule: Rule, run: RunConfig) -> bool | None:
     """Whether the rule's version ranges hold: True, False, or None when a version is not known.
 
     Every package named must be in one of its ranges, those aside that the run does not use (a framework whose releases
-    came under two names); a rule without ranges holds for all versions. A development
-    build whose line crosses a bound is not known.
+    came under two names); a rule without ranges holds for all versions. A development build whose line crosses a bound
+    is not known.
     """
     stated: dict[str, str | list[str]] = rule.get("affected", {})
     ranges = {name: bounds for name, bounds in stated.items() if name not in run.without}
@@ -285,7 +280,7 @@ def _finding(rule: Rule, run: RunConfig, hit: Hit, certain: bool) -> Finding:
 def _rests_on_another_release(anchor: str, run: RunConfig) -> bool:
     """Whether the finding is about a default that was read in another release than the one given."""
     setting, package = run.settings.get(anchor), package_of(run.framework)
-    if setting is None or setting.origin != "default" or package not in run.versions:
+    if setting is None or setting.origin != DEFAULT or package not in run.versions:
         return False
     name, _, release = setting.version.rpartition(" ")
     return name.lower() in (package, run.framework) and release != run.versions[package]

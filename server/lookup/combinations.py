@@ -9,7 +9,7 @@ from ..configs.keys_data import key_data
 from ..configs.values import InputError
 from ..store import lookup as store
 from ..store import pins
-from ..store.index import index
+from ..store.index import index, package_of
 from ..store.versions import parse
 from . import entries, names
 
@@ -32,7 +32,7 @@ def rows(framework: str = "") -> list[Row]:
 def _package(framework: str) -> str:
     """The package whose releases a framework's name stands for."""
     name = names.framework(framework) or framework.strip().lower()
-    package = str(index()["adapters"].get(name, {}).get("package", "megatron-core" if name == "megatron" else name))
+    package = package_of(name)
     known = sorted({*index()["pins"], *names.frameworks(), "rllm"})
     if package not in known:
         raise InputError(f"no framework {framework!r}{names.nearest(framework, known)}; there are {', '.join(known)}")
